@@ -446,20 +446,15 @@ func (e *Executor) budgetLeft() result {
 }
 
 // timeOrStepsSpent returns the first limit that not only prompts use up and of which nothing is left, or nil.
-func (e *Executor) timeOrStepsSpent() (over *overrun) {
-	e.limits(func(l *limit) bool {
-		if (l.Name == "steps" || l.Name == "wall") && l.reached() && l.holds() {
-			over = &overrun{*l}
-		}
-		return over == nil
-	})
-	return over
-}
+func (e *Executor) timeOrStepsSpent() *overrun { return e.usedUp("steps", "wall") }
 
 // timeSpent returns the first limit of which no time is left, or nil.
-func (e *Executor) timeSpent() (over *overrun) {
+func (e *Executor) timeSpent() *overrun { return e.usedUp("wall") }
+
+// usedUp returns the first limit with one of these names of which nothing is left and that still holds, or nil.
+func (e *Executor) usedUp(names ...string) (over *overrun) {
 	e.limits(func(l *limit) bool {
-		if l.Name == "wall" && l.reached() && l.holds() {
+		if slices.Contains(names, l.Name) && l.reached() && l.holds() {
 			over = &overrun{*l}
 		}
 		return over == nil
