@@ -23,7 +23,7 @@ initial: work
 parameters: {dir: {type: string, required: true}}
 scope: ["${context.dir}"]
 states:
-  work: {action: "mkdir -p ${context.dir}; echo x >>${context.dir}/begun; until [ -e ${context.dir}/go ]; do sleep 0.02; done", on_yes: after, on_no: failed, on_error: failed}
+  work: {action: "mkdir -p ${context.dir}; echo x >>${context.dir}/begun; until [ -e ${context.dir}/go ]; do sleep 0.2; done", on_yes: after, on_no: failed, on_error: failed}
   after: {action: "echo x >>${context.dir}/ended", on_yes: done, on_no: failed, on_error: failed}
   done: {terminal: true}
   failed: {terminal: true, failure: true}

@@ -26,7 +26,7 @@ parameters: {dir: {type: string, required: true}}
 scope: ["${context.dir}"]
 states:
   work:
-    action: "mkdir -p ${context.dir}; setsid sleep 300 & echo $! >${context.dir}/left; touch ${context.dir}/begun; until [ -e ${context.dir}/go ]; do sleep 0.02; done; kill $!"
+    action: "mkdir -p ${context.dir}; setsid sleep 300 & echo $! >${context.dir}/left; touch ${context.dir}/begun; until [ -e ${context.dir}/go ]; do sleep 0.1; done; kill $!"
     on_yes: done
     on_no: done
   done: {terminal: true}

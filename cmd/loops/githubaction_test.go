@@ -34,7 +34,7 @@ func fakeRelease(t *testing.T) string {
 		must(t, os.WriteFile(path, []byte(text), 0o755))
 	}
 	archive := fmt.Sprintf("loops_1.2.3_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
-	out, err := exec.Command("tar", "-czf", filepath.Join(dist, archive), "-C", files, ".").CombinedOutput()
+	out, err := exec.Command("tar", "-I", "gzip -1", "-cf", filepath.Join(dist, archive), "-C", files, ".").CombinedOutput()
 	if err != nil {
 		t.Fatalf("tar: %v\n%s", err, out)
 	}

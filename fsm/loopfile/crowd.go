@@ -23,8 +23,10 @@ func crowded(data []byte) bool {
 			continue
 		}
 		block = -1
-		if m := blockHeader().FindIndex(line); m != nil && !bytes.Contains(line[:m[0]], []byte("#")) {
-			block = indent
+		if bytes.ContainsAny(line, "|>") { // few lines have one, and the pattern is slow
+			if m := blockHeader().FindIndex(line); m != nil && !bytes.Contains(line[:m[0]], []byte("#")) {
+				block = indent
+			}
 		}
 		for _, c := range []byte(",::-?[{") { // a colon is between two values
 			values += bytes.Count(line, []byte{c})

@@ -86,7 +86,7 @@ func TestMemory(t *testing.T) {
 	} {
 		s := c.h.Stream(Request{Judge: c.judge})
 		before := heap()
-		for i := range 100 << 20 / len(filler) {
+		for i := range 32 << 20 / len(filler) {
 			s.Line(fmt.Appendf(nil, c.line, i))
 		}
 		if kept := heap() - before; kept > 4<<20 {
