@@ -170,7 +170,7 @@ func (e *Executor) await(st *State) decision {
 		if e.ending() || e.drained() || e.loopTimeout() != pass {
 			return decision{halted: true}
 		}
-		if over := e.wallSpent(); over != nil {
+		if over := e.usedUp(needTime); over != nil {
 			return e.overspent(st, over)
 		}
 		if e.held() != pass {

@@ -3,7 +3,6 @@ package fsm
 import (
 	"cmp"
 	"errors"
-	"math"
 	"time"
 )
 
@@ -230,39 +229,4 @@ func (x *awaiter) rest(seen int) {
 			return
 		}
 	}
-}
-
-// timeUp returns in how long the time of the loop, or the time that a budget leaves, is up.
-func (e *Executor) timeUp() (left time.Duration, limited bool) {
-	take := func(d time.Duration) {
-		if !limited || d < left {
-			left, limited = d, true
-		}
-	}
-	if up, has := e.loopUp(); has {
-		take(up)
-	}
-	if !e.mem.BudgetRouted {
-		e.limits(func(l *limit) bool {
-			if l.Name == "wall" && l.state == "" && l.holds() {
-				take(time.Duration(math.Ceil((l.Most - l.Spent) * float64(time.Second)))) // or it is 0, and none is used up
-			}
-			return true
-		})
-	}
-	return left, limited
-}
-
-// wallSpent returns the first budget whose time is used up, or nil. The steps of a budget allowed this state.
-func (e *Executor) wallSpent() (over *overrun) {
-	if e.mem.BudgetRouted {
-		return nil
-	}
-	e.limits(func(l *limit) bool {
-		if l.Name == "wall" && l.state == "" && l.reached() && l.holds() {
-			over = &overrun{*l}
-		}
-		return over == nil
-	})
-	return over
 }

@@ -236,21 +236,69 @@ func budgetLimits(x *Executor, state string, b *Budget, s Spent, wall time.Durat
 	return true
 }
 
+// A need is what a run is about to use, and what budgets may leave nothing of.
+type need int
+
+const (
+	needEntry  need = iota // to enter a state
+	needTime               // to wait, or to begin an item or a retry in a state that was entered
+	needPrompt             // to ask an agent
+)
+
+// stops reports whether a limit keeps the run from what it is about to use, once it is reached. A prompt may use any
+// limit. Steps and time hold for a loop until its on_budget was followed: what that leads to, and the loops that this
+// runs, may take as many as they need.
+func (l *limit) stops(n need) bool {
+	switch {
+	case n == needPrompt:
+		return true
+	case l.Name == "wall" || l.Name == "steps" && n == needEntry:
+		return l.state != "" || !l.of.mem.BudgetRouted
+	}
+	return false
+}
+
+// usedUp returns the first limit that leaves nothing of what the run is about to use, or nil.
+func (e *Executor) usedUp(n need) (over *overrun) {
+	e.limits(func(l *limit) bool {
+		if l.stops(n) && l.reached() {
+			over = &overrun{*l}
+		}
+		return over == nil
+	})
+	return over
+}
+
+// timeUp returns in how long the time of the loop, or the time that a budget leaves, is up.
+func (e *Executor) timeUp() (left time.Duration, limited bool) {
+	left, limited = e.loopUp()
+	e.limits(func(l *limit) bool {
+		if up, has := l.up(); has && l.stops(needTime) && (!limited || up < left) {
+			left, limited = up, true
+		}
+		return true
+	})
+	return left, limited
+}
+
+// up returns in how long the limit is reached while the run waits. It reports false if waiting does not use it.
+func (l *limit) up() (time.Duration, bool) {
+	switch {
+	case l.reached():
+		return 0, true
+	case l.Name != "wall" || l.state != "":
+		return 0, false
+	}
+	return time.Duration(math.Ceil((l.Most - l.Spent) * float64(time.Second))), true // or it is 0, and none is used up
+}
+
 // affordable returns an *overrun where a budget leaves nothing for a prompt or judge.
 func (e *Executor) affordable() error {
 	e.raiseLimits()
-	return e.overrun()
-}
-
-// overrun is affordable with the limits as they are.
-func (e *Executor) overrun() (err error) {
-	e.limits(func(l *limit) bool {
-		if l.reached() {
-			err = &overrun{*l}
-		}
-		return err == nil
-	})
-	return err
+	if over := e.usedUp(needPrompt); over != nil {
+		return over
+	}
+	return nil
 }
 
 // inFlight is what the prompts and judges that run now are expected to use of a limit: as much each as those
@@ -312,12 +360,12 @@ func (e *Executor) nothingLeft() (taken bool) {
 // awaitSettled waits until a prompt or a judge of another branch or item has ended, and while the run is paused
 // then. It reports false if the run is to end, or its time is up.
 func (e *Executor) awaitSettled() bool {
-	news, up := e.machine.news, e.loopUp
+	news, up := e.machine.news, e.timeUp
 	if e.mem.Flushing {
 		up = nil // it acts once more, whatever the time is
 	}
 	e.rest(func() bool {
-		return !e.nothingLeft() || e.halts() || up != nil && e.over() || e.isHeld() || e.machine.news != news
+		return !e.nothingLeft() || e.halts() || up != nil && (e.over() || e.usedUp(needTime) != nil) || e.isHeld() || e.machine.news != news
 	}, up)
 	return !e.halts() && (e.mem.Flushing || e.loopTimeout() == pass) && e.held() == pass
 }
@@ -420,7 +468,7 @@ func (e *Executor) overspent(st *State, o *overrun) decision {
 // whose state is then entered. States that lead each other on by limits of their own end the run where they meet again.
 func (e *Executor) budgetLeft() result {
 	m, left := e.mem, map[string]bool{}
-	for over := e.timeOrStepsSpent(); over != nil && !m.BudgetRouted; over = e.timeOrStepsSpent() {
+	for over := e.usedUp(needEntry); over != nil; over = e.usedUp(needEntry) {
 		st := e.cfg.Loop.States[m.Current]
 		if len(left) > 0 && (st == nil || st.Terminal) {
 			break // which is looked at before budgets
@@ -445,32 +493,11 @@ func (e *Executor) budgetLeft() result {
 	return again
 }
 
-// timeOrStepsSpent returns the first limit that not only prompts use up and of which nothing is left, or nil.
-func (e *Executor) timeOrStepsSpent() *overrun { return e.usedUp("steps", "wall") }
-
-// timeSpent returns the first limit of which no time is left, or nil.
-func (e *Executor) timeSpent() *overrun { return e.usedUp("wall") }
-
-// usedUp returns the first limit with one of these names of which nothing is left and that still holds, or nil.
-func (e *Executor) usedUp(names ...string) (over *overrun) {
-	e.limits(func(l *limit) bool {
-		if slices.Contains(names, l.Name) && l.reached() && l.holds() {
-			over = &overrun{*l}
-		}
-		return over == nil
-	})
-	return over
-}
-
-// holds reports whether steps and time are limited still: what the on_budget of a loop leads to, and the loops that this
-// runs, may take as many as they need.
-func (l *limit) holds() bool { return l.state != "" || !l.of.mem.BudgetRouted }
-
 // budgetRaised checks the budgets again when a run is resumed.
 func (e *Executor) budgetRaised() {
 	m := e.mem
 	m.BudgetWarned = nil
-	if e.overrun() == nil {
+	if e.usedUp(needPrompt) == nil {
 		m.BudgetRouted = false
 	}
 }

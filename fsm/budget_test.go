@@ -125,6 +125,7 @@ func TestOnBudgetLeadsSomewhere(t *testing.T) {
 		{"itself", "initial: a\nbudget: {steps: 1}\nmax_steps: 3\nstates:\n  a: {action: x, next: a, on_budget: a}\n", fsm.EndMaxSteps, "a", "a a a"},
 		{"a state", "initial: a\nbudget: {steps: 1}\nstates:\n  a: {action: x, next: b}\n  b: {action: x, next: a, on_budget: c}\n  c: {action: x, next: done}\n", fsm.EndTerminal, "done", "a c"},
 		{"each other, by limits of their own", "initial: a\nstates:\n  a: {loop: l, budget: {steps: 1}, next: b, on_budget: b}\n  b: {loop: l, budget: {steps: 1}, next: a, on_budget: a}\n", fsm.EndBudget, "b", "a b"},
+		{"a state with a budget of its own", "initial: a\nbudget: {steps: 1}\non_budget: c\nstates:\n  a: {action: x, next: a}\n  c: {loop: l, budget: {steps: 1}, next: c}\n", fsm.EndBudget, "c", "a c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +147,30 @@ func TestOnBudgetLeadsSomewhere(t *testing.T) {
 			if out.TerminatedBy != c.ends || c.path != "" && (out.FinalState != c.final || path != c.path) {
 				t.Errorf("ended by %s in %s after %q, want %s in %s after %q", out.TerminatedBy, out.FinalState, path, c.ends, c.final, c.path)
 			}
+		})
+	}
+}
+
+// The time of a budget ends what waits inside it, although the loop that waits followed an on_budget of its own.
+func TestTimeOfTheBudgetAroundEndsAWait(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]string{
+		"wait":  "{wait: {for: 1h}, next: done}",
+		"retry": "{action: exit 2, retry: {times: 3, backoff: 1h}, on_yes: done, on_error: done}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				loop, library := loadLoops(t, "name: outer\ninitial: work\nbudget: {wall: 10}\non_budget: late\nstates:\n  work: {loop: one, next: done, on_error: done}\n  done: {terminal: true}\n  late: {terminal: true}\n",
+					"name: one\ninitial: a\nbudget: {steps: 1}\non_budget: rest\nstates:\n  a: {action: out a, next: a}\n  rest: "+wait+"\n  done: {terminal: true}\n")
+				cfg, _, _ := config(loop, &tape{})
+				cfg.Library, cfg.Verify = library, true
+				begun := time.Now()
+				out, err := fsm.Start(cfg, loop.Context.Clone(), begun).Run(context.Background())
+				if took := time.Since(begun).Round(time.Second); err != nil || out.FinalState != "late" || took != 10*time.Second {
+					t.Errorf("it ended in %s after %s, want late after 10s: %v", out.FinalState, took, err)
+				}
+			})
 		})
 	}
 }

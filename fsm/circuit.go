@@ -83,7 +83,7 @@ func (e *Executor) awaitCircuit(st *State, host string) bool {
 			return false
 		}
 		e.mem.Wait = around
-		if !e.mem.Flushing && e.wallSpent() != nil {
+		if !e.mem.Flushing && e.usedUp(needTime) != nil {
 			return true // whether a budget allows it is the next question
 		}
 		if e.woken {

@@ -166,7 +166,7 @@ func (r *round) run() (decision, bool) {
 			}
 			held = true
 		}
-		if over := e.wallSpent(); over != nil {
+		if over := e.usedUp(needTime); over != nil {
 			r.remember()
 			return e.overspent(r.st, over), true
 		}
@@ -234,7 +234,7 @@ func (r *round) work() {
 // mayBegin reports whether another item may begin now.
 func (r *round) mayBegin() bool {
 	e := r.e
-	return r.next < r.list.count() && e.machine.broken == nil && (r.crew == nil || r.crew.refused == nil) && !e.ending() && (r.failed == 0 || r.st.Each.Continue) && !e.over() && !e.isHeld() && !e.drained() && e.wallSpent() == nil
+	return r.next < r.list.count() && e.machine.broken == nil && (r.crew == nil || r.crew.refused == nil) && !e.ending() && (r.failed == 0 || r.st.Each.Continue) && !e.over() && !e.isHeld() && !e.drained() && e.usedUp(needTime) == nil
 }
 
 // begin reports that the next item begins, and returns what is to be done for it; nil = nothing.

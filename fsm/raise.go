@@ -84,7 +84,7 @@ func (e *Executor) raiseLimits() {
 		if before.Timeout > 0 {
 			root.moreTimeBelow(by.Time)
 		}
-		m.BudgetWarned, m.BudgetRouted = nil, m.BudgetRouted && root.overrun() != nil
+		m.BudgetWarned, m.BudgetRouted = nil, m.BudgetRouted && root.usedUp(needPrompt) != nil
 		for _, l := range Raises(before, root.cfg.Loop) {
 			fields := []Field{{"limit", l.Name}, {"from", shortest(l.From)}, {"to", shortest(l.To)}}
 			if who != "" {

@@ -229,7 +229,7 @@ func (e *Executor) judgeAgain(st *State, res *Result) (bool, error) {
 		return false, errHalted // with the wait on record
 	}
 	m.Wait = nil
-	if waited := e.waitedFor(w); waited >= st.RateLimitMaxWait && w.Tier == tierLong && !e.woken || early && e.wallSpent() != nil {
+	if waited := e.waitedFor(w); waited >= st.RateLimitMaxWait && w.Tier == tierLong && !e.woken || early && e.usedUp(needTime) != nil {
 		delete(m.RateLimits, st.Name)
 		return false, nil
 	}
@@ -299,7 +299,7 @@ func (e *Executor) waitToRetry(st *State) decision {
 	if !e.woken && !m.Flushing && e.wall().Before(w.Until) && e.loopTimeout() != pass {
 		return decision{halted: true} // with the wait on record: when the run is resumed, it waits the rest
 	}
-	if over := e.wallSpent(); over != nil && !e.woken && !m.Flushing && e.wall().Before(w.Until) {
+	if over := e.usedUp(needTime); over != nil && !e.woken && !m.Flushing && e.wall().Before(w.Until) {
 		d := e.overspent(st, over)
 		if d.overrun == nil {
 			m.Wait = nil

@@ -123,7 +123,7 @@ func (e *Executor) retry(st *State) decision {
 	if e.halts() || e.loopTimeout() != pass || e.held() != pass {
 		return decision{halted: true}
 	}
-	if over := e.timeSpent(); over != nil { // the steps of a budget allowed this state
+	if over := e.usedUp(needTime); over != nil {
 		d := e.overspent(st, over)
 		if d.overrun == nil {
 			m.Wait = nil

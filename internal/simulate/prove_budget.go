@@ -296,14 +296,11 @@ func (s *budgetSearch) least(st *fsm.State, i int32) int64 {
 // state is not entered.
 func (s *budgetSearch) stopped(at int32, st *fsm.State, i int32) bool {
 	q := at % s.width
-	if s.get(q, countRouted) > 0 {
-		return false
-	}
 	if b := st.Budget; b != nil && (b.Steps > 0 || b.Wall > 0) && s.get(q, s.own[i]) > 0 {
 		s.exceeds(at, q, st, false, false)
 	}
 	b := s.g.l.Budget
-	if b == nil {
+	if b == nil || s.get(q, countRouted) > 0 {
 		return false
 	}
 	used := s.get(q, countSteps)
