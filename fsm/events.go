@@ -118,12 +118,14 @@ const (
 	EventHostPressureRelieved = "host_pressure_relieved" // state, used_pct
 	EventHostCooldown         = "host_cooldown"          // state, used_pct, cooldown_seconds: the run waits for memory
 
-	EventWorktree         = "worktree"                   // path [branch …]: the run has a work tree of git
-	EventWorktreeAttached = "sub_loop_worktree_attached" // branch, path: a sub-loop has one
-	EventWorktreeDetached = "sub_loop_worktree_detached" // branch, path [kept]
+	EventWorktree = "worktree" // path [branch …]: the run has a work tree of git
+	// branch, path: a sub-loop has one. Inside a branch of parallel, branch is the path of that, as in all events, and
+	// git_branch is the one of git.
+	EventWorktreeAttached = "sub_loop_worktree_attached"
+	EventWorktreeDetached = "sub_loop_worktree_detached" // the same [kept]
 	// state, of, commit: what a branch of parallel changed was merged
 	EventWorktreeMerged = "branch_worktree_merged"
-	EventWorktreeError  = "sub_loop_worktree_error" // branch, error: there is no work tree to run in
+	EventWorktreeError  = "sub_loop_worktree_error" // the same, but for path, and error: there is no work tree to run in
 
 	EventWorkdirVanished = "workdir_vanished" // state, path: the folder that actions run in is gone, and the run ends
 

@@ -15,7 +15,7 @@ func (e *Executor) pass(b *Batch) {
 		e.log.add(logged)
 		ev.Depth++
 		if e.branch != "" {
-			ev.Fields = inBranch(e.branch, ev.Fields)
+			ev.Fields = inBranch(e.branch, gitBranch(ev))
 		}
 		p.batch.Events = append(p.batch.Events, ev)
 	}
@@ -25,6 +25,21 @@ func (e *Executor) pass(b *Batch) {
 	} else {
 		p.record(b.Checkpoint)
 	}
+}
+
+// gitBranch returns the fields of an event with the branch of git under its own key where branch names that, as it does
+// in events about work trees: inside a branch of parallel, branch is the path of that in all events.
+func gitBranch(ev Event) []Field {
+	if ev.Kind != EventWorktreeAttached && ev.Kind != EventWorktreeDetached && ev.Kind != EventWorktreeError || ev.Get(treeCommit) != nil {
+		return ev.Fields
+	}
+	fields := slices.Clone(ev.Fields)
+	for i := range fields {
+		if fields[i].Key == "branch" {
+			fields[i].Key = treeCommit
+		}
+	}
+	return fields
 }
 
 // inBranch adds the name of a branch to the fields of an event from inside it. The branch that it is inside of comes

@@ -3,6 +3,7 @@ package fsm_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -53,4 +54,28 @@ func (w without) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 		return nil, fmt.Errorf("there is no %s any more", strings.TrimPrefix(name, "children/"))
 	}
 	return w.Library.Loop(name, from)
+}
+
+// Events about the work tree of a sub-loop inside a branch said "branch": "a/side", of which a is the branch of parallel
+// and side that of git.
+func TestWorkTreeInsideABranchIsNoPartOfItsPath(t *testing.T) {
+	t.Parallel()
+	loop, library := loadLoops(t, "name: outer\ninitial: work\nstates:\n  tree: {loop: inner, worktree: feat/x, next: work}\n  work: {parallel: {a: {loop: one}}, next: done}\n  done: {terminal: true}\n",
+		"name: one\ninitial: s\nstates:\n  s: {loop: inner, worktree: side, next: done}\n  done: {terminal: true}\n", "name: inner\ninitial: s\nstates:\n  s: {action: out x, next: done}\n  done: {terminal: true}\n")
+	loop.Initial = "tree"
+	rec := &tape{}
+	cfg, _, ctx := config(loop, rec)
+	cfg.Library = library
+	if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); err != nil || out.FinalState != "done" {
+		t.Fatal(out, err)
+	}
+	var got []string
+	for _, e := range rec.events {
+		if e.Kind == fsm.EventWorktreeAttached || e.Kind == fsm.EventWorktreeDetached {
+			got = append(got, fmt.Sprint(e.Get("branch"), " ", e.Get("git_branch")))
+		}
+	}
+	if want := []string{"feat/x <nil>", "feat/x <nil>", "a side", "a side"}; !slices.Equal(got, want) {
+		t.Errorf("branches %q, want %q", got, want)
+	}
 }

@@ -59,8 +59,8 @@ func InsideBranch(e fsm.Event) string {
 func insideBranch(e fsm.Event) bool {
 	branch, ok := e.Get("branch").(string)
 	switch e.Kind {
-	case fsm.EventWorktreeAttached, fsm.EventWorktreeDetached, fsm.EventWorktreeError: // it is one of git
-		return false
+	case fsm.EventWorktreeAttached, fsm.EventWorktreeDetached, fsm.EventWorktreeError:
+		ok = ok && e.Get("git_branch") != nil // else branch is one of git
 	case fsm.EventBranchStart, fsm.EventBranchEnd:
 		return strings.Contains(branch, "/")
 	}

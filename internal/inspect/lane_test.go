@@ -126,3 +126,19 @@ func TestItemsOfTwoBranches(t *testing.T) {
 		t.Errorf("got %q, want %q", said, want)
 	}
 }
+
+// An event about a work tree is inside the branch of parallel that it names beside the branch of git; one that names only
+// that of git is inside none.
+func TestWorkTreesInsideBranches(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{fsm.EventWorktreeAttached, fsm.EventWorktreeDetached, fsm.EventWorktreeError} {
+		e := fsm.Event{Kind: kind, Depth: 1, Fields: []fsm.Field{{Key: "branch", Value: "feat/x"}}}
+		if in := InsideBranch(e); in != "" {
+			t.Errorf("%s of a sub-loop is inside %q", kind, in)
+		}
+		e.Fields = []fsm.Field{{Key: "branch", Value: "a"}, {Key: "git_branch", Value: "feat/x"}}
+		if in := InsideBranch(e); in != "a" {
+			t.Errorf("%s inside branch a is inside %q", kind, in)
+		}
+	}
+}

@@ -252,7 +252,7 @@ func (p *Text) Event(e fsm.Event) {
 		return
 	}
 	pad := strings.Repeat("  ", e.Depth)
-	if branch := inspect.Text(e.Get("branch")); branch != "" && e.Kind != fsm.EventBranchEnd && e.Kind != fsm.EventWorktreeAttached {
+	if branch := inspect.InsideBranch(e); branch != "" && e.Kind != fsm.EventBranchEnd {
 		pad += humanize.PlainLine(p.items.Label(branch)) + ": "
 	}
 	p.items.Add(e)

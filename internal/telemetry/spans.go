@@ -67,7 +67,7 @@ func (t *Tracer) Add(e fsm.Event) *inspect.Visit {
 		return nil
 	}
 	e.Time = e.Time.Truncate(time.Microsecond) // as it is on record
-	if e.Depth == 0 && e.Get("branch") == nil {
+	if e.Depth == 0 {
 		switch e.Kind {
 		case fsm.EventLoopStart, fsm.EventLoopResume:
 			t.begin(e)

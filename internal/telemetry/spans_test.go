@@ -156,3 +156,13 @@ func TestSettings(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// A run in a repository, whose first event names the branch of git, had no spans.
+func TestSpansOfARunInARepository(t *testing.T) {
+	t.Parallel()
+	all := promptEvents()
+	all[0].Fields = append(all[0].Fields, fsm.Field{Key: "branch", Value: "main"})
+	if roots := named(t, spansOf(false, all...), "x"); len(roots) != 2 {
+		t.Errorf("roots: %+v", roots)
+	}
+}
