@@ -228,6 +228,10 @@ func (e *Executor) turn() {
 			e.finish(EndError, unknownState(m.Current))
 			return
 		}
+		if e.held() != pass { // nothing is in flight: a judge is asked once the run is unpaused
+			e.stopAsked()
+			return
+		}
 		e.announce(false, true)
 		e.lostJudge()
 		e.leave(st, e.acted(st))

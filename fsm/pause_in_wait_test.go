@@ -205,6 +205,46 @@ func TestPauseInAWaitForOthers(t *testing.T) {
 	}
 }
 
+// A run that was resumed in a pause asked the judge of a recorded result before it was unpaused.
+func TestResumedInAPauseBeforeAJudge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop := waitingLoop(t, "", "states:\n  a: {action: out x, evaluate: {type: llm_structured, prompt: \"judge: yes\"}, on_yes: done, on_no: failed, on_error: failed}\n")
+		rec := &tape{}
+		cfg, f, _ := config(loop, rec)
+		if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); err != nil || out.FinalState != "done" {
+			t.Fatalf("%+v, %v\n%s", out, err, show(rec.events))
+		}
+		m := clone(rec.saved[slices.IndexFunc(rec.saved, func(m *fsm.Snapshot) bool { return m.Phase == fsm.PhaseActed })])
+		stopped := clone(m)
+		m.Asking, m.Answers = false, nil
+		f.ran = nil
+		pause := func() {
+			u := watched(&cfg)
+			u.does(func() { u.hold = make(chan struct{}) })
+			time.AfterFunc(10*time.Second, func() {
+				u.does(func() {
+					close(u.hold)
+					u.hold = nil
+				})
+			})
+		}
+		pause()
+		begun := time.Now()
+		out, err := fsm.Resume(cfg, m).Run(context.Background())
+		if took := time.Since(begun); err != nil || out.FinalState != "done" || len(f.ran) != 1 || took < 10*time.Second {
+			t.Fatalf("done were %q in %s: %+v, %v\n%s", f.ran, took, out, err, show(rec.events))
+		}
+		f.ran = nil
+		pause()
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(time.Second, func() { cancel(&fsm.Stop{ByUser: true}) })
+		if out, err = fsm.Resume(cfg, stopped).Run(ctx); err != nil || out.TerminatedBy != fsm.EndUserStopped || len(f.ran) != 0 {
+			t.Fatalf("stopped in the pause: done were %q: %+v, %v", f.ran, out, err)
+		}
+	})
+}
+
 // A run that was killed in a pause, while the judge of a recorded result waited for a budget, did the action
 // again if the state had retry.
 func TestKillInAPauseBeforeAJudge(t *testing.T) {
