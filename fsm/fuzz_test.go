@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"loops/internal/vectors"
+	"loops/internal/testenv"
 )
 
 func FuzzParseEvent(f *testing.F) {
@@ -32,9 +32,9 @@ func FuzzParseEvent(f *testing.F) {
 }
 
 func FuzzSignalScanner(f *testing.F) {
-	_, cases := vectors.Read(f, "testdata/vectors/signals.jsonl")
+	_, cases := testenv.Vectors(f, "testdata/vectors/signals.jsonl")
 	for i, c := range cases {
-		f.Add(vectors.At[string](c, "output"), uint64(i))
+		f.Add(testenv.At[string](c, "output"), uint64(i))
 	}
 	f.Add("FATAL_ERROR:\u2003\u00a0\n\x1c", uint64(1))
 	f.Add("LOOP_STOP:\xe2\x80", uint64(2))

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"loops/fsm/value"
-	"loops/internal/vectors"
+	"loops/internal/testenv"
 )
 
 // sameJSON compares a value with an expectation that was JSON: what is written must read back as it.
@@ -93,7 +93,7 @@ func (d dirFiles) Stat(name string) (time.Time, int64, error) {
 // vectorEvaluate builds an evaluate block as the loader would.
 func vectorEvaluate(t *testing.T, config *value.Map) *Evaluate {
 	t.Helper()
-	cfg := DefaultEvaluate(vectors.At[string](config, "type"))
+	cfg := DefaultEvaluate(testenv.At[string](config, "type"))
 	for _, k := range config.Keys() {
 		v := config.Value(k)
 		switch k {
@@ -152,35 +152,35 @@ func texts(v any) []string {
 
 func TestEvaluatorVectors(t *testing.T) {
 	t.Parallel()
-	base, cases := vectors.Read(t, "testdata/vectors/evaluators.jsonl")
+	base, cases := testenv.Vectors(t, "testdata/vectors/evaluators.jsonl")
 	for _, c := range cases {
-		t.Run(vectors.At[string](c, "id"), func(t *testing.T) {
+		t.Run(testenv.At[string](c, "id"), func(t *testing.T) {
 			dir := dirFiles(t.TempDir())
-			files := vectors.At[*value.Map](base, "files")
+			files := testenv.At[*value.Map](base, "files")
 			for _, name := range files.Keys() {
-				if err := dir.WriteFile(name, []byte(vectors.At[string](files, name))); err != nil {
+				if err := dir.WriteFile(name, []byte(testenv.At[string](files, name))); err != nil {
 					t.Fatal(err)
 				}
 			}
-			cfg := vectorEvaluate(t, vectors.At[*value.Map](c, "config"))
+			cfg := vectorEvaluate(t, testenv.At[*value.Map](c, "config"))
 			ev := Evidence{
-				Output: vectors.At[string](c, "output"), ExitCode: int(vectors.At[int64](c, "exit_code")), Acted: true, Files: dir,
+				Output: testenv.At[string](c, "output"), ExitCode: int(testenv.At[int64](c, "exit_code")), Acted: true, Files: dir,
 				Diff: func() (Result, error) {
 					return Result{ExitCode: 129, Stderr: "fatal: not a git repository"}, nil
 				},
 			}
 			calls := []*value.Map{c}
-			if seq := vectors.At[[]any](c, "sequence"); seq != nil {
+			if seq := testenv.At[[]any](c, "sequence"); seq != nil {
 				calls = nil
 				for _, s := range seq {
 					calls = append(calls, s.(*value.Map))
 				}
 			}
 			for i, call := range calls {
-				ev.Scope = vectors.Scope(vectors.At[*value.Map](base, "ctx"), vectors.At[*value.Map](call, "ctx"))
+				ev.Scope = testenv.ScopeOf(testenv.At[*value.Map](base, "ctx"), testenv.At[*value.Map](call, "ctx"))
 				v, memory, err := Judge(cfg, ev)
 				ev.Memory = memory
-				if vectors.At[bool](call, "raises") {
+				if testenv.At[bool](call, "raises") {
 					if err == nil {
 						t.Errorf("call %d: got verdict %q %s, want an exception", i, v.Name, value.Repr(v.Details))
 					}
@@ -190,10 +190,10 @@ func TestEvaluatorVectors(t *testing.T) {
 					t.Errorf("call %d: %v", i, err)
 					continue
 				}
-				if want := vectors.At[string](call, "verdict"); v.Name != want {
+				if want := testenv.At[string](call, "verdict"); v.Name != want {
 					t.Errorf("call %d: verdict %q, want %q", i, v.Name, want)
 				}
-				if want := vectors.At[*value.Map](call, "details"); !sameJSON(t, v.Details, want) {
+				if want := testenv.At[*value.Map](call, "details"); !sameJSON(t, v.Details, want) {
 					t.Errorf("call %d: details\n%s, want\n%s", i, value.AppendJSON(nil, v.Details), value.AppendJSON(nil, want))
 				}
 			}
@@ -203,14 +203,14 @@ func TestEvaluatorVectors(t *testing.T) {
 
 func TestSignalVectors(t *testing.T) {
 	t.Parallel()
-	_, cases := vectors.Read(t, "testdata/vectors/signals.jsonl")
+	_, cases := testenv.Vectors(t, "testdata/vectors/signals.jsonl")
 	for _, c := range cases {
-		output := vectors.At[string](c, "output")
-		want := vectors.At[*value.Map](c, "signal")
+		output := testenv.At[string](c, "output")
+		want := testenv.At[*value.Map](c, "signal")
 		check := func(how string, s *SignalScanner) {
 			kind, payload, found := s.Signal()
-			if found != (want != nil) || kind != vectors.At[string](want, "type") || payload != vectors.At[string](want, "payload") {
-				t.Errorf("%s %s: %q gave %q %q %v, want %s", vectors.At[string](c, "id"), how, output, kind, payload, found, value.Repr(want))
+			if found != (want != nil) || kind != testenv.At[string](want, "type") || payload != testenv.At[string](want, "payload") {
+				t.Errorf("%s %s: %q gave %q %q %v, want %s", testenv.At[string](c, "id"), how, output, kind, payload, found, value.Repr(want))
 			}
 		}
 		var whole, single SignalScanner
@@ -238,29 +238,29 @@ func TestSignalVectors(t *testing.T) {
 
 func TestFailureVectors(t *testing.T) {
 	t.Parallel()
-	_, cases := vectors.Read(t, "testdata/vectors/failure.jsonl")
+	_, cases := testenv.Vectors(t, "testdata/vectors/failure.jsonl")
 	for _, c := range cases {
-		class, kind := FailureClass(vectors.At[string](c, "text"), int(vectors.At[int64](c, "exit_code")), vectors.At[bool](c, "result_seen"))
-		if class != vectors.At[string](c, "class") || kind != vectors.At[string](c, "kind") {
-			t.Errorf("%s: %s %s, want %s", vectors.At[string](c, "id"), class, kind, value.AppendJSON(nil, c))
+		class, kind := FailureClass(testenv.At[string](c, "text"), int(testenv.At[int64](c, "exit_code")), testenv.At[bool](c, "result_seen"))
+		if class != testenv.At[string](c, "class") || kind != testenv.At[string](c, "kind") {
+			t.Errorf("%s: %s %s, want %s", testenv.At[string](c, "id"), class, kind, value.AppendJSON(nil, c))
 		}
 	}
 }
 
 func TestStallVectors(t *testing.T) {
 	t.Parallel()
-	_, cases := vectors.Read(t, "testdata/vectors/stall.jsonl")
+	_, cases := testenv.Vectors(t, "testdata/vectors/stall.jsonl")
 	for _, c := range cases {
-		t.Run(vectors.At[string](c, "id"), func(t *testing.T) {
+		t.Run(testenv.At[string](c, "id"), func(t *testing.T) {
 			cfg := &Stall{
-				Window: int(vectors.At[int64](c, "window")), RecurrentWindow: int(vectors.At[int64](c, "recurrent_window")), OnRepeated: "abort",
+				Window: int(testenv.At[int64](c, "window")), RecurrentWindow: int(testenv.At[int64](c, "recurrent_window")), OnRepeated: "abort",
 			}
-			if vectors.At[string](c, "mode") == "route" {
+			if testenv.At[string](c, "mode") == "route" {
 				cfg.OnRepeated = "recover"
 			}
 			var m Snapshot
-			for i, want := range vectors.At[[]any](c, "fires") {
-				r := vectors.At[[]any](c, "records")[i].([]any)
+			for i, want := range testenv.At[[]any](c, "fires") {
+				r := testenv.At[[]any](c, "records")[i].([]any)
 				print := ""
 				if len(r) > 3 {
 					print = value.Repr(r[3])

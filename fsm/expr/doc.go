@@ -1,6 +1,6 @@
-// Package expr evaluates what stands inside the texts of loop files: references, expressions and jq programs.
-// Each evaluation sees its scope or input alone, no disk and no process; expressions and programs are bounded
-// in time and memory.
+// Package expr evaluates what stands inside the texts of loop files: references, expressions, jq programs and
+// tables of rules. Each evaluation sees its scope or input alone, no disk and no process; expressions and programs are
+// bounded in time and memory.
 //
 // # Templates
 //

@@ -6,13 +6,13 @@ import (
 
 	"loops/fsm/expr"
 	"loops/fsm/value"
-	"loops/internal/vectors"
+	"loops/internal/testenv"
 )
 
 func FuzzExpand(f *testing.F) {
-	_, cases := vectors.Read(f, "testdata/vectors/interpolation.jsonl")
+	_, cases := testenv.Vectors(f, "testdata/vectors/interpolation.jsonl")
 	for _, c := range cases {
-		f.Add(vectors.At[string](c, "template"))
+		f.Add(testenv.At[string](c, "template"))
 	}
 	s := &expr.Scope{Context: value.NewMap("t", int64(5), "s", "abc", "m", value.NewMap("k", nil)), Messages: []string{"a", "b"}, Prev: value.NewMap("output", "o")}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -5,7 +5,7 @@ import (
 
 	"loops/fsm/expr"
 	"loops/fsm/value"
-	"loops/internal/vectors"
+	"loops/internal/testenv"
 )
 
 func TestInterpolationVectors(t *testing.T) {
@@ -19,27 +19,27 @@ func TestFilterVectors(t *testing.T) {
 }
 
 func testTemplates(t *testing.T, name string) {
-	base, cases := vectors.Read(t, "testdata/vectors/"+name)
-	env := vectors.At[*value.Map](base, "env")
+	base, cases := testenv.Vectors(t, "testdata/vectors/"+name)
+	env := testenv.At[*value.Map](base, "env")
 	for _, c := range cases {
-		t.Run(vectors.At[string](c, "id"), func(t *testing.T) {
-			s := vectors.Scope(vectors.At[*value.Map](base, "ctx"), vectors.At[*value.Map](c, "ctx"))
+		t.Run(testenv.At[string](c, "id"), func(t *testing.T) {
+			s := testenv.ScopeOf(testenv.At[*value.Map](base, "ctx"), testenv.At[*value.Map](c, "ctx"))
 			s.Getenv = func(name string) (string, bool) {
 				v, ok := env.Get(name)
 				text, _ := v.(string)
 				return text, ok
 			}
-			text := vectors.At[string](c, "template")
+			text := testenv.At[string](c, "template")
 			got, err := expr.Expand(text, s)
 			switch {
-			case vectors.At[bool](c, "raises"):
+			case testenv.At[bool](c, "raises"):
 				if err == nil {
 					t.Errorf("%q gave %q, want an error", text, got)
 				}
 			case err != nil:
 				t.Errorf("%q: %v", text, err)
-			case got != vectors.At[string](c, "result"):
-				t.Errorf("%q gave %q, want %q", text, got, vectors.At[string](c, "result"))
+			case got != testenv.At[string](c, "result"):
+				t.Errorf("%q gave %q, want %q", text, got, testenv.At[string](c, "result"))
 			}
 		})
 	}
@@ -47,10 +47,10 @@ func testTemplates(t *testing.T, name string) {
 
 func TestDurationVectors(t *testing.T) {
 	t.Parallel()
-	_, cases := vectors.Read(t, "testdata/vectors/duration.jsonl")
+	_, cases := testenv.Vectors(t, "testdata/vectors/duration.jsonl")
 	for _, c := range cases {
-		if got, want := expr.Elapsed(vectors.At[int64](c, "ms")), vectors.At[string](c, "text"); got != want {
-			t.Errorf("%s: %q, want %q", vectors.At[string](c, "id"), got, want)
+		if got, want := expr.Elapsed(testenv.At[int64](c, "ms")), testenv.At[string](c, "text"); got != want {
+			t.Errorf("%s: %q, want %q", testenv.At[string](c, "id"), got, want)
 		}
 	}
 }

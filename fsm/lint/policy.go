@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"loops/fsm/policy"
+	"loops/fsm/expr"
 	"loops/fsm/pyregexp"
 	"loops/internal/humanize"
 )
@@ -20,8 +20,8 @@ func (c *checker) policyRules() {
 		return
 	}
 	at := func(offset int) spot { return spot{offset, []string{"context", "policy_rules"}} }
-	rules, err := policy.Parse(table)
-	var mistakes policy.SyntaxErrors
+	rules, err := expr.ParseRules(table)
+	var mistakes expr.RuleErrors
 	if errors.As(err, &mistakes) {
 		for i, m := range mistakes {
 			if i == maxHits {

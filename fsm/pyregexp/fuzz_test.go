@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"loops/fsm/value"
-	"loops/internal/vectors"
+	"loops/internal/testenv"
 )
 
 func FuzzSearch(f *testing.F) {
-	_, cases := vectors.Read(f, "../testdata/vectors/evaluators.jsonl")
+	_, cases := testenv.Vectors(f, "../testdata/vectors/evaluators.jsonl")
 	for _, c := range cases {
-		if p, ok := vectors.At[*value.Map](c, "config").Get("pattern"); ok {
-			f.Add(p.(string), vectors.At[string](c, "output"))
+		if p, ok := testenv.At[*value.Map](c, "config").Get("pattern"); ok {
+			f.Add(p.(string), testenv.At[string](c, "output"))
 		}
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {

@@ -13,15 +13,15 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/policy"
+	"loops/fsm/expr"
 	"loops/internal/api"
 	"loops/internal/terminal"
 )
 
 // ReadRules reads the rules of a text, whose mistakes are reported with their places in from.
-func ReadRules(text, from string) ([]policy.Rule, error) {
-	rules, err := policy.Parse(text)
-	if mistakes, ok := errors.AsType[policy.SyntaxErrors](err); ok {
+func ReadRules(text, from string) ([]expr.Rule, error) {
+	rules, err := expr.ParseRules(text)
+	if mistakes, ok := errors.AsType[expr.RuleErrors](err); ok {
 		lines := make([]string, len(mistakes))
 		for i, m := range mistakes {
 			lines[i] = fmt.Sprintf("%s:%d:%d: %s", from, m.Line, column(text, m.Offset), m.Message)
@@ -64,7 +64,7 @@ const actionFile = "policy-action.txt"
 
 // RuleTable reads the rules from a file, from in where the file is -, or without a file from the environment of
 // an action. path returns a path of the command line as one for the system.
-func RuleTable(file string, in io.Reader, path func(string) string, getenv func(string) (string, bool)) ([]policy.Rule, error) {
+func RuleTable(file string, in io.Reader, path func(string) string, getenv func(string) (string, bool)) ([]expr.Rule, error) {
 	var text, from string
 	switch {
 	case file == "-":
@@ -100,7 +100,7 @@ func RuleTable(file string, in io.Reader, path func(string) string, getenv func(
 
 // A ScoreDecision is what a table of rules comes to.
 type ScoreDecision struct {
-	Rule    policy.Rule
+	Rule    expr.Rule
 	Holds   bool     // false where no rule holds
 	Missing []string // what the rules ask for and the scores lack, as sentences
 	Why     string   // which rule holds by which scores, in one line
@@ -108,7 +108,7 @@ type ScoreDecision struct {
 
 // DecideScores returns the first rule that holds for the scores in the folder of a run, and those that are
 // given, which win. It writes the target into the folder; "" = there is none.
-func DecideScores(rules []policy.Rule, given map[string]any, folder string, path func(string) string) (d ScoreDecision, err error) {
+func DecideScores(rules []expr.Rule, given map[string]any, folder string, path func(string) string) (d ScoreDecision, err error) {
 	known := map[string]any{}
 	if folder != "" {
 		if known, err = ReadScores(path(folder)); err != nil {
@@ -116,8 +116,8 @@ func DecideScores(rules []policy.Rule, given map[string]any, folder string, path
 		}
 	}
 	maps.Copy(known, given)
-	d.Rule, d.Holds = policy.Evaluate(rules, known)
-	asked := slices.DeleteFunc(rules, func(r policy.Rule) bool { return d.Holds && r.Line > d.Rule.Line })
+	d.Rule, d.Holds = expr.FirstRule(rules, known)
+	asked := slices.DeleteFunc(rules, func(r expr.Rule) bool { return d.Holds && r.Line > d.Rule.Line })
 	var names []string
 	d.Missing, names = MissingScores(asked, known)
 	if folder != "" {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"loops/engine/project"
-	"loops/fsm/policy"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 )
@@ -53,7 +53,7 @@ func ReadScores(dir string) (map[string]any, error) {
 
 // MissingScores says what the rules ask for and the scores do not have. It also returns the names the rules use, in
 // their order.
-func MissingScores(rules []policy.Rule, scores map[string]any) (notes, names []string) {
+func MissingScores(rules []expr.Rule, scores map[string]any) (notes, names []string) {
 	lines := map[string][]string{} // by name
 	for _, r := range rules {
 		for _, n := range ScoreDimensions(r) {
@@ -96,7 +96,7 @@ func MissingScores(rules []policy.Rule, scores map[string]any) (notes, names []s
 func slug(name string) string { return strings.Join(strings.Fields(strings.ToLower(name)), "-") }
 
 // ScoreDimensions are the names a rule uses, each once.
-func ScoreDimensions(r policy.Rule) []string {
+func ScoreDimensions(r expr.Rule) []string {
 	var names []string
 	for _, p := range r.Predicates {
 		if !slices.Contains(names, p.Dimension) {

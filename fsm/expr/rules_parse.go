@@ -1,4 +1,4 @@
-package policy
+package expr
 
 import (
 	"fmt"
@@ -9,19 +9,19 @@ import (
 	"loops/fsm/value"
 )
 
-// A SyntaxError is one mistake in a table.
-type SyntaxError struct {
+// A RuleError is one mistake in a table.
+type RuleError struct {
 	Line    int // from 1
 	Offset  int // of what is wrong, in bytes of the text
 	Message string
 }
 
-func (e SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
+func (e RuleError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
 
-// SyntaxErrors are all the mistakes in a table, in their order; at least one.
-type SyntaxErrors []SyntaxError
+// RuleErrors are all the mistakes in a table, in their order; at least one.
+type RuleErrors []RuleError
 
-func (e SyntaxErrors) Error() string {
+func (e RuleErrors) Error() string {
 	lines := make([]string, len(e))
 	for i, s := range e {
 		lines[i] = s.Error()
@@ -29,20 +29,20 @@ func (e SyntaxErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// operators in the order in which they are tried.
-var operators = []string{">=", "<=", "==", "!=", "<", ">"}
+// comparisons in the order in which they are tried.
+var comparisons = []string{">=", "<=", "==", "!=", "<", ">"}
 
 const operatorList = ">= <= == != < >"
 
-// Parse reads a table: a rule a line, as in
+// ParseRules reads a table: a rule a line, as in
 //
 //	NAME:OP VALUE & NAME:OP VALUE -> TARGET
 //	* -> TARGET
 //
 // Blank lines and those that begin with # are left out; a # elsewhere is no comment. The error is a
-// [SyntaxErrors] with every mistake, and then there are no rules. A text without rules is no mistake.
-func Parse(text string) ([]Rule, error) {
-	p := parser{}
+// [RuleErrors] with every mistake, and then there are no rules. A text without rules is no mistake.
+func ParseRules(text string) ([]Rule, error) {
+	p := ruleParser{}
 	offset := 0
 	for line := range strings.Lines(text) {
 		p.line++
@@ -57,10 +57,10 @@ func Parse(text string) ([]Rule, error) {
 	return p.rules, nil
 }
 
-type parser struct {
+type ruleParser struct {
 	line  int
 	rules []Rule
-	errs  SyntaxErrors
+	errs  RuleErrors
 }
 
 // A span is a part of the text of the table and where it begins there.
@@ -83,11 +83,11 @@ func (s span) trim() span {
 	return span{strings.TrimRightFunc(left, unicode.IsSpace), s.offset + len(s.text) - len(left)}
 }
 
-func (p *parser) fail(at span, format string, args ...any) {
-	p.errs = append(p.errs, SyntaxError{p.line, at.offset, fmt.Sprintf(format, args...)})
+func (p *ruleParser) fail(at span, format string, args ...any) {
+	p.errs = append(p.errs, RuleError{p.line, at.offset, fmt.Sprintf(format, args...)})
 }
 
-func (p *parser) rule(s span) {
+func (p *ruleParser) rule(s span) {
 	left, target, found := s.cut("->")
 	if !found {
 		p.fail(s, "there is no -> in %q; a rule reads NAME:OP VALUE -> TARGET, or * -> TARGET", short(s.text))
@@ -101,7 +101,7 @@ func (p *parser) rule(s span) {
 	switch target = target.trim(); {
 	case target.text == "":
 		p.fail(target, "the target after -> is missing")
-	case !isName(target.text):
+	case !isStateName(target.text):
 		p.fail(target, "the target %q is not one name of letters, digits, _ and -", short(target.text))
 	}
 	r.Target = target.text
@@ -111,7 +111,7 @@ func (p *parser) rule(s span) {
 }
 
 // predicates reads the left side of a rule.
-func (p *parser) predicates(left span) []Predicate {
+func (p *ruleParser) predicates(left span) []Predicate {
 	var list []Predicate
 	empty := true
 	for rest, more := left, true; more; {
@@ -131,7 +131,7 @@ func (p *parser) predicates(left span) []Predicate {
 	return list
 }
 
-func (p *parser) predicate(s span) (Predicate, bool) {
+func (p *ruleParser) predicate(s span) (Predicate, bool) {
 	name, rest, found := s.cut(":")
 	if !found {
 		p.fail(s, "the condition %q has no colon; it reads NAME:OP VALUE, as in clarity:>=80", short(s.text))
@@ -142,7 +142,7 @@ func (p *parser) predicate(s span) (Predicate, bool) {
 		p.fail(name, "the name %q is not made of letters, digits, _, - and blanks, a letter, digit or _ first", short(name.text))
 		return Predicate{}, false
 	}
-	for _, op := range operators {
+	for _, op := range comparisons {
 		if !strings.HasPrefix(rest.text, op) {
 			continue
 		}
@@ -161,8 +161,8 @@ func (p *parser) predicate(s span) (Predicate, bool) {
 	return Predicate{}, false
 }
 
-// isName reports whether s is a word character with word characters and hyphens after it.
-func isName(s string) bool {
+// isStateName reports whether s is a word character with word characters and hyphens after it.
+func isStateName(s string) bool {
 	for i, r := range s {
 		if !isWord(r) && (r != '-' || i == 0) {
 			return false

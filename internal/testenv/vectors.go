@@ -1,6 +1,4 @@
-// Package vectors reads files of test vectors: one JSON object a line, as fsm/testdata/vectors/README.md
-// describes them.
-package vectors
+package testenv
 
 import (
 	"bufio"
@@ -11,8 +9,9 @@ import (
 	"loops/fsm/value"
 )
 
-// Read returns the base record of a file, nil if it has none, and its cases, of which there is at least one.
-func Read(t testing.TB, file string) (base *value.Map, cases []*value.Map) {
+// Vectors returns the base record of a file of test vectors, nil if it has none, and its cases, at least one. The file
+// has one JSON object a line, as fsm/testdata/vectors/README.md describes them.
+func Vectors(t testing.TB, file string) (base *value.Map, cases []*value.Map) {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -47,8 +46,8 @@ func At[T any](m *value.Map, key string) T {
 	return x
 }
 
-// Scope returns the scope of a base context with the keys that a case replaces.
-func Scope(base, replaced *value.Map) *expr.Scope {
+// ScopeOf returns the scope of a base context with the keys that a case replaces.
+func ScopeOf(base, replaced *value.Map) *expr.Scope {
 	ctx := base.Clone()
 	for k, v := range replaced.All() {
 		ctx.Set(k, v)

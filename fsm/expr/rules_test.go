@@ -1,4 +1,4 @@
-package policy
+package expr
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"loops/fsm/value"
 )
 
-func TestParse(t *testing.T) {
+func TestParseRules(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ text, want string }{
 		{"", ""},
@@ -31,20 +31,20 @@ func TestParse(t *testing.T) {
 		{"größe:>=1 -> fähig", "größe:>=1 -> fähig"},
 		{"a:==x # y -> b", "a:==x # y -> b"},
 	} {
-		rules, err := Parse(tc.text)
+		rules, err := ParseRules(tc.text)
 		if err != nil {
-			t.Errorf("Parse(%q): %v", tc.text, err)
+			t.Errorf("ParseRules(%q): %v", tc.text, err)
 			continue
 		}
 		if got := Format(rules); got != tc.want {
-			t.Errorf("Parse(%q) = %q, want %q", tc.text, got, tc.want)
+			t.Errorf("ParseRules(%q) = %q, want %q", tc.text, got, tc.want)
 		}
 	}
 }
 
-func TestParsePlaces(t *testing.T) {
+func TestRulePlaces(t *testing.T) {
 	t.Parallel()
-	rules, err := Parse("# c\n\n  a : > 1 & bb:<2 -> t\n* -> u")
+	rules, err := ParseRules("# c\n\n  a : > 1 & bb:<2 -> t\n* -> u")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestParsePlaces(t *testing.T) {
 }
 
 // The text of a case has a ^ where the mistake is to be shown.
-func TestParseErrors(t *testing.T) {
+func TestRuleErrors(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ text, want string }{
 		{"^a:>=1", `line 1: there is no -> in "a:>=1"; a rule reads NAME:OP VALUE -> TARGET, or * -> TARGET`},
@@ -82,21 +82,21 @@ func TestParseErrors(t *testing.T) {
 		{"^" + strings.Repeat("x", 80), `line 1: there is no -> in "` + strings.Repeat("x", 60) + `..."; a rule reads NAME:OP VALUE -> TARGET, or * -> TARGET`},
 	} {
 		text := strings.Replace(tc.text, "^", "", 1)
-		_, err := Parse(text)
-		list, ok := errors.AsType[SyntaxErrors](err)
+		_, err := ParseRules(text)
+		list, ok := errors.AsType[RuleErrors](err)
 		if !ok || len(list) != 1 {
-			t.Errorf("Parse(%q): %v", text, err)
+			t.Errorf("ParseRules(%q): %v", text, err)
 			continue
 		}
 		if got, at := list[0].Error(), strings.Index(tc.text, "^"); got != tc.want || list[0].Offset != at {
-			t.Errorf("Parse(%q) = %s at %d, want %s at %d", text, got, list[0].Offset, tc.want, at)
+			t.Errorf("ParseRules(%q) = %s at %d, want %s at %d", text, got, list[0].Offset, tc.want, at)
 		}
 	}
 }
 
-func TestParseTellsEveryMistake(t *testing.T) {
+func TestRulesTellEveryMistake(t *testing.T) {
 	t.Parallel()
-	rules, err := Parse("a:>x & b -> \nok:>1 -> fine\nnothing")
+	rules, err := ParseRules("a:>x & b -> \nok:>1 -> fine\nnothing")
 	want := `line 1: > needs a number, and "x" is not a number; texts can be compared with == and !=
 line 1: the condition "b" has no colon; it reads NAME:OP VALUE, as in clarity:>=80
 line 1: the target after -> is missing
@@ -106,7 +106,7 @@ line 3: there is no -> in "nothing"; a rule reads NAME:OP VALUE -> TARGET, or * 
 	}
 }
 
-func TestHolds(t *testing.T) {
+func TestRuleHolds(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		predicate string
@@ -145,7 +145,7 @@ func TestHolds(t *testing.T) {
 		{"X:!=5", "5", true}, // names are exact
 		{"X:==5", "5", false},
 	} {
-		rules, err := Parse(tc.predicate + " -> t")
+		rules, err := ParseRules(tc.predicate + " -> t")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,9 +155,9 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-func TestEvaluate(t *testing.T) {
+func TestFirstRule(t *testing.T) {
 	t.Parallel()
-	rules, err := Parse(`
+	rules, err := ParseRules(`
 security:<65 -> escalate
 clarity:>=85 & depth:>=85 -> done
 aggregate:>=60 -> light
@@ -176,31 +176,31 @@ aggregate:>=60 -> light
 		{nil, ""},
 	} {
 		got := ""
-		if r, ok := Evaluate(rules, tc.scores); ok {
+		if r, ok := FirstRule(rules, tc.scores); ok {
 			got = r.String()
 		}
 		if got != tc.want {
-			t.Errorf("Evaluate(%v) = %q, want %q", tc.scores, got, tc.want)
+			t.Errorf("FirstRule(%v) = %q, want %q", tc.scores, got, tc.want)
 		}
 	}
-	always, err := Parse("* -> x\na:>1 -> y")
+	always, err := ParseRules("* -> x\na:>1 -> y")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, ok := Evaluate(always, map[string]any{"a": 5.0}); !ok || r.Target != "x" || !r.CatchAll() {
+	if r, ok := FirstRule(always, map[string]any{"a": 5.0}); !ok || r.Target != "x" || !r.CatchAll() {
 		t.Errorf("the rule * does not win: %v %v", r, ok)
 	}
 }
 
-// FuzzParse holds that a table reads back from its text, and that mistakes have places in it.
-func FuzzParse(f *testing.F) {
+// FuzzRules holds that a table reads back from its text, and that mistakes have places in it.
+func FuzzRules(f *testing.F) {
 	for _, s := range []string{"a:>=1 & b : == x y -> c\n* -> d", "x", "a:<nan->b", "# c\n\u2028a:!==->-> b", "a\x80:==1 -> b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		rules, err := Parse(text)
+		rules, err := ParseRules(text)
 		if err != nil {
-			list := err.(SyntaxErrors)
+			list := err.(RuleErrors)
 			for _, e := range list {
 				if e.Line < 1 || e.Line > strings.Count(text, "\n")+1 || e.Offset < 0 || e.Offset > len(text) ||
 					e.Line != strings.Count(text[:min(e.Offset, len(text))], "\n")+1 {
@@ -210,7 +210,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		written := Format(rules)
-		again, err := Parse(written)
+		again, err := ParseRules(written)
 		if err != nil || len(again) != len(rules) || Format(again) != written {
 			t.Fatalf("%q became %q: %v, %q", text, written, err, Format(again))
 		}
@@ -224,7 +224,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Format returns the table as text that [Parse] reads: a rule a line, no newline at the end.
+// Format returns the table as text that [ParseRules] reads: a rule a line, no newline at the end.
 func Format(rules []Rule) string {
 	lines := make([]string, len(rules))
 	for i, r := range rules {

@@ -1,13 +1,4 @@
-// Package policy decides by a table of rules which state comes next, given scores:
-//
-//	security:<65 -> escalate
-//	clarity:>=85 & completeness:>=85 -> done
-//	# a comment
-//	* -> repair
-//
-// The first rule whose predicates all hold wins. Everything here is pure; several goroutines may use the same values
-// as long as none changes them.
-package policy
+package expr
 
 import (
 	"strings"
@@ -15,7 +6,14 @@ import (
 	"loops/fsm/value"
 )
 
-// A Rule is one line of a table.
+// A Rule is one line of a table that decides which state comes next, given scores:
+//
+//	security:<65 -> escalate
+//	clarity:>=85 & completeness:>=85 -> done
+//	# a comment
+//	* -> repair
+//
+// The first rule whose predicates all hold wins.
 type Rule struct {
 	Predicates []Predicate // all must hold; none: it always holds, written *
 	Target     string
@@ -47,8 +45,8 @@ func (r Rule) String() string {
 
 func (p Predicate) String() string { return p.Dimension + ":" + p.Operator + p.Value }
 
-// Evaluate returns the first rule that holds for the scores, by dimension. Scores are values of the loop language.
-func Evaluate(rules []Rule, scores map[string]any) (Rule, bool) {
+// FirstRule returns the first rule that holds for the scores, by dimension. Scores are values of the loop language.
+func FirstRule(rules []Rule, scores map[string]any) (Rule, bool) {
 	for _, r := range rules {
 		if r.Holds(scores) {
 			return r, true
