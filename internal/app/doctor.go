@@ -29,9 +29,9 @@ type Finding struct {
 const notInstalled = "not installed"
 
 // Mark returns the word before a finding in a list for people: its level, or a dash for what is not there and
-// nothing wants.
+// nothing wants, and for what was not tried.
 func (f Finding) Mark() string {
-	if f.Level == FindingOK && f.Text == notInstalled {
+	if f.Level == FindingOK && (f.Text == notInstalled || strings.HasSuffix(f.Text, untried)) {
 		return "-"
 	}
 	return f.Level

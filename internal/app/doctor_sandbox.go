@@ -58,7 +58,7 @@ func (x *Examination) Sandbox(ctx context.Context, r *action.Runner, preset stri
 		case err != nil:
 			f.Level, f.Text = FindingProblem, t.rule+": it could not be tried: "+err.Error()
 		case res.ExitCode == sandboxUntried:
-			f.Text += ": nothing to try it with"
+			f.Text += untried
 		case t.allow && res.ExitCode != 0:
 			f.Level, f.Text = FindingProblem, t.rule+": it was refused: "+humanize.OneLine(fmt.Errorf("%s", strings.TrimSpace(res.Stderr)))
 		case !t.allow && res.ExitCode == 0:
@@ -71,6 +71,9 @@ func (x *Examination) Sandbox(ctx context.Context, r *action.Runner, preset stri
 
 // doctorMark is what files are called that are tried to be made.
 func doctorMark(pid int) string { return fmt.Sprintf(".loops-doctor-%d", pid) }
+
+// untried is what the text of a rule ends with that nothing was found to try with.
+const untried = ": nothing to try it with"
 
 // sandboxUntried is the exit code of a script that finds nothing to try.
 const sandboxUntried = 77
@@ -87,7 +90,10 @@ func sandboxTrials(port, pid int) []sandboxTrial {
   cat "$f" > /dev/null; exit
 done
 exit 77`, false, confine.Workspace},
-		{"settings that others trust cannot be changed", `[ -d .loops ] || exit 77; : > ".loops/` + mark + `.yaml"`, false, confine.Workspace},
+		{"settings that others trust cannot be changed", `n=77
+[ ! -d .loops ] || { n=1; : > ".loops/` + mark + `.yaml" && exit 0; }
+[ ! -f .git/config ] || { n=1; : >> .git/config && exit 0; }
+exit $n`, false, confine.Workspace},
 		{"other processes cannot be looked into", fmt.Sprintf(`cat /proc/%d/environ > /dev/null`, pid), false, confine.Off},
 		{"other processes cannot be sent signals", fmt.Sprintf(`kill -0 %d`, pid), false, confine.Off},
 		{"nothing can be mounted", `command -v mount > /dev/null || exit 77; mount -t tmpfs none /mnt && umount /mnt`, false, confine.Off},
