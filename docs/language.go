@@ -16,8 +16,8 @@ var Language = sync.OnceValue(func() string {
 	index, _ := files.ReadFile("language.md")
 	text := string(index)
 	var b strings.Builder
-	b.WriteString(inOne(idAnchor.ReplaceAllString(text, ""), "language/", ""))
-	for _, m := range chapterLine.FindAllStringSubmatch(text, -1) {
+	b.WriteString(inOne(idAnchor().ReplaceAllString(text, ""), "language/", ""))
+	for _, m := range chapterLine().FindAllStringSubmatch(text, -1) {
 		page, _ := files.ReadFile("language/" + m[1] + ".md")
 		head, body, _ := strings.Cut(string(page), ChapterOf)
 		b.WriteString("\n#" + head[strings.Index(head, "\n# ")+1:])
@@ -30,15 +30,15 @@ var Language = sync.OnceValue(func() string {
 const ChapterOf = "A chapter of [the loop language](../language.md).\n\n"
 
 var (
-	idAnchor    = regexp.MustCompile(`<a id="[^"]*"></a>`)
-	chapterLine = regexp.MustCompile(`(?m)^\* .*?\]\(language/([a-z-]+)\.md\)`)
-	linkTarget  = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	idAnchor    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<a id="[^"]*"></a>`) })
+	chapterLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\* .*?\]\(language/([a-z-]+)\.md\)`) })
+	linkTarget  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\]\(([^()\s]+)\)`) })
 )
 
 // Links returns a page with the target of each link that change returns for it, outside of code.
 func Links(page string, change func(target string) string) string {
 	return outsideOfCode(page, func(line string) string {
-		return linkTarget.ReplaceAllStringFunc(line, func(link string) string { return "](" + change(link[2:len(link)-1]) + ")" })
+		return linkTarget().ReplaceAllStringFunc(line, func(link string) string { return "](" + change(link[2:len(link)-1]) + ")" })
 	})
 }
 

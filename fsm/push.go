@@ -1,17 +1,17 @@
 package fsm
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"loops/fsm/pyregexp"
 	"loops/fsm/value"
 )
 
 // gitPushes matches a script whose last command is git push.
-var gitPushes = regexp.MustCompile(`(?:^|[\n;&|]|\bexec)[ \t]*(?:\w+=\S*[ \t]+)*git(?:[ \t]+-[cC][ \t]+\S+)*[ \t]+push\b[^\n;&|]*$`)
+var gitPushes = pyregexp.Lazy(`(?:^|[\n;&|]|\bexec)[ \t]*(?:\w+=\S*[ \t]+)*git(?:[ \t]+-[cC][ \t]+\S+)*[ \t]+push\b[^\n;&|]*$`)
 
 // refusedPush are texts of git, ssh and servers about a push that no one let in. Each needs a person. Where git speaks
 // another language some are not found, and the push is a failure as any other.
@@ -22,10 +22,10 @@ var refusedPush = []string{
 }
 
 // pushHost matches the server in what git or ssh says of a refused push.
-var pushHost = regexp.MustCompile(`(?:https?|ssh)://(?:[^@/\s']*@)?([A-Za-z0-9.-]+)|(?m:^(?:[\w.-]+@)?([\w.-]+): Permission denied)`)
+var pushHost = pyregexp.Lazy(`(?:https?|ssh)://(?:[^@/\s']*@)?([A-Za-z0-9.-]+)|(?m:^(?:[\w.-]+@)?([\w.-]+): Permission denied)`)
 
 // remoteHost matches the server in the address of a repository.
-var remoteHost = regexp.MustCompile(`^(?:[a-z+]+://(?:[^@/\s']*@)?([A-Za-z0-9.-]+)|(?:[\w.-]+@)([\w.-]+):)`)
+var remoteHost = pyregexp.Lazy(`^(?:[a-z+]+://(?:[^@/\s']*@)?([A-Za-z0-9.-]+)|(?:[\w.-]+@)([\w.-]+):)`)
 
 // pushPrefix begins the name of a server of git that suspends runs.
 const pushPrefix = "git:"
@@ -40,7 +40,7 @@ func LoginRefused(text string) bool {
 // is the address of the repository, and why the error.
 func PushSuspension(remote string, why error) *Suspension {
 	by := pushPrefix + "origin"
-	if m := remoteHost.FindStringSubmatch(remote); m != nil && utf8.ValidString(m[1]+m[2]) {
+	if m := remoteHost().FindStringSubmatch(remote); m != nil && utf8.ValidString(m[1]+m[2]) {
 		by = pushPrefix + m[1] + m[2]
 	}
 	return &Suspension{By: by, Cause: FailServer, Why: "the files of the run cannot be kept: " + value.Truncate(why.Error(), 300)}
@@ -60,13 +60,13 @@ func SuspendAt(m *Snapshot, s *Suspension, at time.Time, facts []Field) *Batch {
 
 // pushRefused returns what suspends a run whose action ended with a push that needs a login; "" = nothing does.
 func pushRefused(st *State, res *Result) string {
-	if !gitPushes.MatchString(strings.TrimSpace(st.Action)) {
+	if !gitPushes().MatchString(strings.TrimSpace(st.Action)) {
 		return ""
 	}
 	if !LoginRefused(res.Stderr) {
 		return ""
 	}
-	if m := pushHost.FindStringSubmatch(res.Stderr); m != nil && utf8.ValidString(m[1]+m[2]) {
+	if m := pushHost().FindStringSubmatch(res.Stderr); m != nil && utf8.ValidString(m[1]+m[2]) {
 		return pushPrefix + m[1] + m[2]
 	}
 	return pushPrefix + "origin"

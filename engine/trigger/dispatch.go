@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"loops/persistence"
@@ -87,11 +88,11 @@ func QueueChannel(queue, files string, labels []string) string {
 	return queue + "-" + hex.EncodeToString(sum[:8])
 }
 
-var queueName = regexp.MustCompile(`^[a-z0-9]+([_-][a-z0-9]+)*$`)
+var queueName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+([_-][a-z0-9]+)*$`) })
 
 // CheckQueue returns an error unless a text can be the name of a queue.
 func CheckQueue(name string) error {
-	if len(name) > 40 || !queueName.MatchString(name) {
+	if len(name) > 40 || !queueName().MatchString(name) {
 		return fmt.Errorf("%q is no name of a queue: up to 40 letters a-z and digits, with single dashes and underscores between them", name)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package loopfile
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
+	"loops/fsm/pyregexp"
 )
 
 // humanApproval is the action_type with which little-loops asks: the action is the question.
@@ -23,7 +23,7 @@ var usualChoices = []string{"approve", "reject"}
 const approvalTimeout = 1800 * time.Second
 
 // answerWord is what choices and fields are called.
-var answerWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+var answerWord = pyregexp.Lazy(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
 // reservedChoices are verdicts that an answer cannot be; reservedFields are what every answer has.
 var (
@@ -125,7 +125,7 @@ func (d *decoder) checkChoices(a *fsm.Ask, b *block) {
 		}
 		at, in := d.pos(deref(f.node.Content[i])), path+"["+strconv.Itoa(i)+"]"
 		switch {
-		case !answerWord.MatchString(c):
+		case !answerWord().MatchString(c):
 			d.errorf(at, in, "bad-value", "%s is not a choice: a choice is a verdict, one word such as approve; put the rest into question", quote(c))
 		case slices.Contains(reservedChoices, c):
 			d.errorf(at, in, "bad-value", "%s cannot be a choice: a question that is not answered comes to it", quote(c))
@@ -165,7 +165,7 @@ func (d *decoder) askFields(b *block) (fields []fsm.AskField) {
 		at := join(path, e.name)
 		typ, ok := d.text(e.val, at, clip(e.name))
 		switch {
-		case !answerWord.MatchString(e.name):
+		case !answerWord().MatchString(e.name):
 			d.errorf(d.pos(e.key), at, "bad-key", "%s is no name of a field; expected one word such as reason", quote(e.name))
 		case slices.Contains(reservedFields, e.name):
 			d.errorf(d.pos(e.key), at, "bad-key", "a field cannot be called %s: every answer has that", quote(e.name))

@@ -1,7 +1,6 @@
 package loopfile
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/expr"
+	"loops/fsm/pyregexp"
 	"loops/fsm/value"
 )
 
@@ -19,7 +19,7 @@ const httpType = "http"
 var callMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 // headerName is what a header is called: a token of RFC 9110.
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+var headerName = pyregexp.Lazy("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // ownHeaders are headers that the program sets itself.
 var ownHeaders = []string{"content-length", "transfer-encoding", "connection", "trailer", "upgrade"}
@@ -116,7 +116,7 @@ func (d *decoder) callHeaders(b *block) *value.Map {
 		text, ok := d.text(e.val, at, clip(e.name))
 		lower := strings.ToLower(e.name)
 		switch {
-		case !headerName.MatchString(e.name):
+		case !headerName().MatchString(e.name):
 			d.errorf(d.pos(e.key), at, "bad-key", "%s is not the name of a header; expected one such as Authorization", quote(e.name))
 		case slices.Contains(ownHeaders, lower):
 			d.errorf(d.pos(e.key), at, "bad-key", "the header %s is made from the request itself; take it away", e.name)

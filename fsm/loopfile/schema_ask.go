@@ -16,12 +16,12 @@ func askRules() []any {
 
 // choicesSchema are the verdicts that answers can be.
 func choicesSchema() jsonObject {
-	choice := object("allOf", []any{reference("given_text"), object("not", object("enum", texts(reservedChoices))), object("pattern", answerWord.String())})
+	choice := object("allOf", []any{reference("given_text"), object("not", object("enum", texts(reservedChoices))), object("pattern", answerWord().String())})
 	return object("type", []any{"array", "null"}, "minItems", 1, "uniqueItems", true, "items", choice)
 }
 
 // answerFieldsSchema are what may be said beside a choice.
 func answerFieldsSchema() jsonObject {
-	name := allOf(object("pattern", answerWord.String()), object("not", object("enum", texts(reservedFields))))
+	name := allOf(object("pattern", answerWord().String()), object("not", object("enum", texts(reservedFields))))
 	return object("type", []any{"object", "null"}, "propertyNames", name, "additionalProperties", object("enum", texts(fieldTypes)))
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"loops/engine"
 	"loops/engine/project"
@@ -44,7 +45,7 @@ type FoundCheck struct {
 }
 
 var (
-	makeTest = regexp.MustCompile(`(?m)^test[ \t]*:([^=]|$)`)
+	makeTest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^test[ \t]*:([^=]|$)`) })
 	noTest   = "no test specified" // what npm init writes
 )
 
@@ -69,7 +70,7 @@ func FindChecks(dir string) (found []FoundCheck) {
 	}
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} { // the order in which make looks
 		if text, ok := read(name); ok {
-			if makeTest.MatchString(text) {
+			if makeTest().MatchString(text) {
 				found = append(found, FoundCheck{"make test", name, []string{name}})
 			}
 			break

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"loops/internal/disk"
 )
@@ -109,11 +110,11 @@ type UnitPlan struct {
 // A UnitFile is one that is written.
 type UnitFile struct{ Path, Text string }
 
-var unsafeName = regexp.MustCompile(`[^A-Za-z0-9]+`)
+var unsafeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9]+`) })
 
 // UnitNameOf makes a part of a name of a unit of any text.
 func UnitNameOf(text string) string {
-	return strings.Trim(unsafeName.ReplaceAllString(text, "-"), "-")
+	return strings.Trim(unsafeName().ReplaceAllString(text, "-"), "-")
 }
 
 func (j UnitJob) units() string { return filepath.Join(j.config(), "systemd", "user") }
@@ -225,10 +226,10 @@ func quoteAll(texts []string, quote func(string) string) (all []string) {
 	return all
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_/.:=,@-]+$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_/.:=,@-]+$`) })
 
 func quoteShell(text string) string {
-	if plainWord.MatchString(text) {
+	if plainWord().MatchString(text) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -240,7 +241,7 @@ func specifiers(text string) string {
 }
 
 func quoteSystemd(text string) string {
-	if text = specifiers(text); plainWord.MatchString(text) {
+	if text = specifiers(text); plainWord().MatchString(text) {
 		return text
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"loops/internal/api"
 	"loops/internal/auth"
@@ -35,7 +36,7 @@ type parameter struct {
 	pattern     string   // that its values match; "" = any
 }
 
-var placeOf = regexp.MustCompile(`\{([a-z]+)\}`)
+var placeOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([a-z]+)\}`) })
 
 // OpenAPI returns the document of the API: OpenAPI 3.1, made of its routes and of the Go types of its objects.
 func OpenAPI() ([]byte, error) {
@@ -58,7 +59,7 @@ func OpenAPI() ([]byte, error) {
 		}
 		method, path, _ := strings.Cut(one.pattern, " ")
 		var parameters []object
-		for _, m := range placeOf.FindAllStringSubmatch(path, -1) {
+		for _, m := range placeOf().FindAllStringSubmatch(path, -1) {
 			parameters = append(parameters, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
 		}
 		for _, p := range o.query {

@@ -5,16 +5,23 @@ import (
 	"html/template"
 	"regexp"
 	"strings"
+	"sync"
 
 	"loops/internal/humanize"
 )
 
 var (
-	yamlKey   = regexp.MustCompile(`^(\s*(?:- +)*)("[^"]*"|'[^']*'|[^\s#:'"\[\]{},|>&*!%-][^:#]*?|[^\s#])(\s*:)(\s.*|)$`)
-	yamlBlock = regexp.MustCompile(`^\s+[|>][-+0-9]*\s*(#.*)?$`)
+	yamlKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(\s*(?:- +)*)("[^"]*"|'[^']*'|[^\s#:'"\[\]{},|>&*!%-][^:#]*?|[^\s#])(\s*:)(\s.*|)$`)
+	})
+	yamlBlock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s+[|>][-+0-9]*\s*(#.*)?$`) })
 	// The parts of a value: a comment, a text in quotes, the key of a mapping in braces.
-	yamlParts = regexp.MustCompile(`(?:^|\s)#.*$|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[A-Za-z_][\w.-]*:\s`)
-	yamlPlain = regexp.MustCompile(`^\s*(true|false|null|~|-?\d[\d_]*(\.\d+)?[smhd]?)\s*$`)
+	yamlParts = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:^|\s)#.*$|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[A-Za-z_][\w.-]*:\s`)
+	})
+	yamlPlain = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*(true|false|null|~|-?\d[\d_]*(\.\d+)?[smhd]?)\s*$`)
+	})
 )
 
 // highlighted returns YAML as HTML, in which keys, texts in quotes, numbers and comments have classes. It looks
@@ -30,9 +37,9 @@ func highlighted(text string) template.HTML {
 			continue
 		}
 		block = -1
-		if m := yamlKey.FindStringSubmatch(line); m != nil {
+		if m := yamlKey().FindStringSubmatch(line); m != nil {
 			b.WriteString(html.EscapeString(m[1]) + classed("y-k", m[2]) + html.EscapeString(m[3]))
-			if line = m[4]; yamlBlock.MatchString(line) {
+			if line = m[4]; yamlBlock().MatchString(line) {
 				block = deep
 			}
 		}
@@ -42,13 +49,13 @@ func highlighted(text string) template.HTML {
 }
 
 func yamlValue(text string) string {
-	if yamlPlain.MatchString(text) {
+	if yamlPlain().MatchString(text) {
 		return classed("y-n", text)
 	}
 	inside := strings.ContainsAny(strings.TrimLeft(text, " -")[:min(1, len(strings.TrimLeft(text, " -")))], "{[")
 	var b strings.Builder
 	at := 0
-	for _, m := range yamlParts.FindAllStringIndex(text, -1) {
+	for _, m := range yamlParts().FindAllStringIndex(text, -1) {
 		part := text[m[0]:m[1]]
 		class := "y-s"
 		switch {
