@@ -3,12 +3,15 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/disk"
 	"loops/internal/git"
 	"loops/internal/humanize"
@@ -83,14 +86,42 @@ func (e *Engine) Blame(ctx context.Context, file string, line int) (*Blamed, err
 			return nil, failed(err)
 		}
 		for _, s := range all {
-			if s.Commit == commit && s.When == git.After {
-				b.Run, b.Snapshot = r, s
-				return b, nil
+			if s.Commit != commit || s.When != git.After {
+				continue
 			}
+			if b.Snapshot, err = merged(ctx, at, all, s, b.Line); err != nil {
+				return nil, failed(err)
+			}
+			b.Run = r
+			return b, nil
 		}
 	}
 	return nil, refuse(NotFound, "no step of a recorded run is known to have written line %d of %s: its files were not kept, "+
 		"or it was written otherwise. Who committed it: git blame -L %d,%d -- %s", b.Line, b.File, b.Line, b.Line, b.File)
+}
+
+// merged returns the snapshot of the step that wrote a line which came in with another one: where that merged the work
+// trees of branches, it is one of a branch.
+func merged(ctx context.Context, at *git.Blamer, all []git.Snapshot, with git.Snapshot, line int) (git.Snapshot, error) {
+	step, _ := fsm.ParseAddress(with.Step)
+	last := map[string]git.Snapshot{} // of each folder
+	for _, s := range all {
+		if of, ok := fsm.ParseAddress(s.Step); ok && s.Folder != "" && s.When == git.After && step.Contains(of) {
+			last[s.Folder] = s
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(last)) {
+		commit, err := at.Line(ctx, last[folder].Commit, line)
+		if err != nil {
+			return with, err
+		}
+		for _, s := range all {
+			if s.Commit == commit && s.When == git.After {
+				return s, nil
+			}
+		}
+	}
+	return with, nil
 }
 
 // lineOf reads a line of a file.

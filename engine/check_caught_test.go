@@ -12,7 +12,6 @@ import (
 	"loops/engine/action"
 	"loops/fsm"
 	"loops/fsm/glob"
-	"loops/internal/git"
 	"loops/internal/testenv"
 )
 
@@ -42,7 +41,8 @@ func TestCheckCatchesEachAgent(t *testing.T) {
 	}
 	patterns := []glob.Pattern{pattern}
 	place := t.TempDir()
-	w := &walks{p: p, env: undoEnv(p, Options{}), id: "caught-1", dir: place, all: map[string]*git.Walk{}, below: gitPatterns(patterns)}
+	w := newWalks(p, undoEnv(p, Options{}), "caught-1", place)
+	w.below = gitPatterns(patterns)
 	defer w.close()
 	c := &checks{folders: w, needed: true}
 	begin, err := c.start(t.Context(), "")

@@ -81,9 +81,9 @@ func (s *snapshots) begin(ctx context.Context) error {
 	if err := s.ready(ctx); err != nil {
 		return &FilesError{err}
 	}
-	switch s.chain.Last().When {
+	switch s.last("").When {
 	case "":
-		tree, err := s.tree(ctx)
+		tree, err := s.tree(ctx, "")
 		if err == nil {
 			_, err = s.chain.Add(ctx, tree, git.Snapshot{When: git.Found})
 		}
@@ -94,7 +94,7 @@ func (s *snapshots) begin(ctx context.Context) error {
 	default:
 		return nil
 	}
-	if err := s.walk.Restore(ctx, s.first); err != nil {
+	if err := s.walks.of("").Restore(ctx, s.first); err != nil {
 		return &FilesError{err}
 	}
 	if _, err := s.chain.Add(ctx, s.first, git.Snapshot{When: git.Restored}); err != nil {

@@ -22,36 +22,51 @@ type walks struct {
 	id  persistence.ID
 	dir string // the working folder of the run
 
-	below []string // see [git.Walk.Below]
+	below   []string // see [git.Walk.Below]
+	include []string // see [git.Walk.Include]
+	largest int64    // see [git.Walk.Largest]
 
 	mu    sync.Mutex
 	all   map[string]*git.Walk
-	found string    // what the guard or the snapshots found last in the folder of the run, for the other of them; "" = nothing
-	acted bool      // that was after an action, and not before it
-	at    time.Time // when that was
+	found map[string]foundFiles // what the guard or the snapshots found last, for the other of them, by the folder
+}
+
+// foundFiles are the files of a folder as they were found.
+type foundFiles struct {
+	tree  string
+	acted bool // after an action, and not before it
+	at    time.Time
 }
 
 // foundFor is how long what one of guard and snapshots found is the files for the other, if no action begins or ends. A
 // user may change files meanwhile, and these changes are not those of an action.
 const foundFor = 100 * time.Millisecond
 
-// share leaves what the guard or the snapshots found in the folder of the run to the other of them.
-func (w *walks) share(tree string, acted bool) {
+// share leaves what the guard or the snapshots found in a folder to the other of them; "" is that of the run.
+func (w *walks) share(dir, tree string, acted bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.found, w.acted, w.at = tree, acted, time.Now()
+	w.found[w.path(dir)] = foundFiles{tree, acted, time.Now()}
 }
 
-// shared returns the rest, once; "" = the folder has to be walked.
-func (w *walks) shared(acted bool) string {
+// shared returns what is left to others, once: all is forgotten. "" = the folder has to be walked.
+func (w *walks) shared(dir string, acted bool) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	tree := w.found
-	w.found = ""
-	if w.acted != acted || time.Since(w.at) > foundFor {
+	f := w.found[w.path(dir)]
+	clear(w.found)
+	if f.acted != acted || time.Since(f.at) > foundFor {
 		return ""
 	}
-	return tree
+	return f.tree
+}
+
+// path returns the path of a folder; "" is that of the run.
+func (w *walks) path(dir string) string {
+	if dir == "" {
+		return w.p.WorkDir()
+	}
+	return filepath.Clean(dir)
 }
 
 // close ends what the walks started.
@@ -64,7 +79,11 @@ func (w *walks) close() {
 }
 
 func (e *Engine) walks(j *job) *walks {
-	return &walks{p: j.project, env: e.actionEnv(), id: j.journal.Run().ID, dir: j.journal.Dir(), all: map[string]*git.Walk{}}
+	return newWalks(j.project, e.actionEnv(), j.journal.Run().ID, j.journal.Dir())
+}
+
+func newWalks(p *project.Project, env []string, id persistence.ID, dir string) *walks {
+	return &walks{p: p, env: env, id: id, dir: dir, all: map[string]*git.Walk{}, found: map[string]foundFiles{}}
 }
 
 // recordFiles returns the files that runs of a project are recorded in and that may be among those of a user: a database
@@ -79,16 +98,14 @@ func recordFiles(p *project.Project) []string {
 
 // of returns the Walk of a folder; "" is that of the run.
 func (w *walks) of(dir string) *git.Walk {
-	if dir == "" {
-		dir = w.p.WorkDir()
-	}
+	dir = w.path(dir)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	walk := w.all[dir]
 	if walk == nil {
 		sum := sha256.Sum256([]byte(dir))
 		walk = git.NewWalk(w.env, GitWait(w.p), dir, filepath.Join(w.dir, persistence.WalkFolder, hex.EncodeToString(sum[:6])))
-		walk.Apart, walk.Below = recordFiles(w.p), w.below
+		walk.Apart, walk.Below, walk.Include, walk.Largest = recordFiles(w.p), w.below, w.include, w.largest
 		w.all[dir] = walk
 	}
 	return walk
@@ -146,8 +163,8 @@ func guardLine(l *fsm.Loop) Text {
 // Tree implements [fsm.Trees].
 func (g guardedTrees) Tree(ctx context.Context, dir string) (string, error) {
 	tree, err := g.of(dir).Tree(ctx)
-	if dir == "" && err == nil {
-		g.share(tree, false)
+	if err == nil {
+		g.share(dir, tree, false)
 	}
 	return tree, err
 }
@@ -156,10 +173,7 @@ func (g guardedTrees) Tree(ctx context.Context, dir string) (string, error) {
 func (g guardedTrees) Changes(ctx context.Context, dir, from string) (string, []fsm.FileChange, error) {
 	ctx = context.WithoutCancel(ctx)
 	w := g.of(dir)
-	now := ""
-	if dir == "" {
-		now = g.shared(true)
-	}
+	now := g.shared(dir, true)
 	if now == "" {
 		var err error
 		if now, err = w.Tree(ctx, from); err != nil {

@@ -225,6 +225,7 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	stop(nil)
 	r.runner.Close()
 	defer folders.close()
+	defer shots.close()
 	if s := filesRefused(err); s != nil && !gone {
 		if o, recorded := e.suspendFiles(context.Background(), j, r.id, seen, s); recorded {
 			outcome, err = o, nil

@@ -35,18 +35,20 @@ func (j *job) keepsSnapshots() (keep, asked bool) {
 // snapshots keeps the files of a run as they are before and after each of its actions. A nil one keeps nothing.
 type snapshots struct {
 	run   persistence.ID
-	dir   string // that actions work in; those that work elsewhere are left alone
+	dir   string // that actions work in, or in work trees inside; those that work elsewhere are left alone
 	asked bool   // without a snapshot an action is not started
 	first string // the tree of the files that it begins with; "" = they are as they are
 	tell  func(Notice)
-	walk  *git.Walk
-	walks *walks // that has it
+	walks *walks
 	open  func(context.Context) (*git.Chain, error)
 
 	mu     sync.Mutex
-	chain  *git.Chain // guarded by mu; nil = nothing was kept yet
-	busy   int        // actions at work; guarded by mu
-	warned bool       // guarded by mu
+	chain  *git.Chain     // guarded by mu; nil = nothing was kept yet
+	busy   map[string]int // actions at work by their folders, see [git.Snapshot]; guarded by mu
+	warned bool           // guarded by mu
+
+	endedMu sync.Mutex
+	ended   map[string][]git.Snapshot // after actions that have ended, by their folders; guarded by endedMu
 }
 
 // snapshots returns what keeps the files of a run; nil = nothing does. elsewhere says that they are kept for other
@@ -62,12 +64,20 @@ func (e *Engine) snapshots(j *job, r *Run, folders *walks, elsewhere bool) *snap
 		}
 		return nil
 	}
-	env, limit := undoEnv(j.project, e.o), GitWait(j.project)
-	s := &snapshots{run: r.id, dir: j.project.WorkDir(), asked: asked, first: filesOf(j.journal.Run()), tell: j.tell, walk: folders.of(""), walks: folders}
-	s.walk.Apart = recordFiles(j.project)
-	s.walk.Include, s.walk.Largest = walked(j.loop.Snapshots)
+	folders.include, folders.largest = walked(j.loop.Snapshots)
+	return newSnapshots(j.project, undoEnv(j.project, e.o), &snapshots{run: r.id, asked: asked, first: filesOf(j.journal.Run()), tell: j.tell, walks: folders})
+}
+
+// newSnapshots returns what keeps the files of a run as s says, in the working folder of a project.
+func newSnapshots(p *project.Project, env []string, s *snapshots) *snapshots {
+	limit := GitWait(p)
+	s.dir, s.busy, s.ended = p.WorkDir(), map[string]int{}, map[string][]git.Snapshot{}
 	s.open = func(ctx context.Context) (*git.Chain, error) {
-		return git.OpenChain(ctx, git.Command(env, limit), s.dir, string(r.id))
+		c, err := git.OpenChain(ctx, git.Command(env, limit), s.dir, string(s.run))
+		if err == nil {
+			c.Batch(env, limit)
+		}
+		return c, err
 	}
 	return s
 }
@@ -104,70 +114,112 @@ func (s *snapshots) runner(r *action.Runner, next fsm.Runner) fsm.Runner {
 
 // Run implements [fsm.Runner].
 func (r snapshotRunner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
-	if !r.s.covers(a) {
-		r.s.walks.shared(false) // others may change files, too
+	folder, covered := r.s.covers(a)
+	if !covered {
+		r.s.walks.shared("", false) // others may change files, too
 		return r.next.Run(ctx, a, out)
 	}
 	step, again := fsm.ShownAddress(a.At), max(a.Attempt, a.Started) > 1
-	began, err := r.s.before(ctx, step, again)
+	began, err := r.s.before(ctx, folder, step, again)
 	if err != nil && ctx.Err() == nil && r.s.asked {
-		r.s.release()
+		r.s.release(folder)
 		return fsm.Result{}, err
 	}
 	defer func() {
 		longer, done := beyondStop(ctx) // what an action did before it was stopped can be undone
 		defer done()
-		r.s.after(longer, step, began, a.Item != "")
+		r.s.after(longer, folder, git.Snapshot{Step: step, When: git.After, Began: began})
 	}()
 	return r.next.Run(ctx, a, out)
 }
 
-// covers reports whether an action may change the files that are kept.
-func (s *snapshots) covers(a fsm.Action) bool {
+// covers reports whether an action may change files that are kept, and of which folder, see [git.Snapshot].
+func (s *snapshots) covers(a fsm.Action) (folder string, covered bool) {
 	if a.At == "" || a.Kind == fsm.KindHTTP || a.Kind == fsm.KindJudge || a.Kind == fsm.KindContract {
-		return false
+		return "", false
 	}
-	rel, err := filepath.Rel(s.dir, a.Dir)
-	return a.Dir == "" || err == nil && !strings.HasPrefix(rel+"/", git.TreesFolder+"/")
+	folder, err := filepath.Rel(s.dir, a.Dir)
+	if a.Dir == "" || err != nil || !strings.HasPrefix(folder, git.TreesFolder+"/") {
+		return "", true
+	}
+	return folder, git.Linked(a.Dir) == nil // else the action is refused
 }
 
 // before keeps the files as they are before an action, and returns the commit that has them. Where the action was begun
 // before, what differs is taken for what it did until it was cut short. What differs while others are at work is theirs.
-func (s *snapshots) before(ctx context.Context, step string, again bool) (commit string, err error) {
+func (s *snapshots) before(ctx context.Context, folder, step string, again bool) (commit string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := s.walks.shared(false)
-	s.busy++
-	if s.busy > 1 && s.chain != nil {
-		return s.chain.Last().Commit, nil
+	found := s.walks.shared(s.path(folder), false)
+	s.busy[folder]++
+	if last := s.last(folder); s.busy[folder] > 1 && last.Commit != "" {
+		return last.Commit, nil
+	}
+	if folder != "" { // what it is merged into can be undone as well
+		outer, _, _ := strings.Cut(step, "/")
+		if err := s.ready(ctx); err == nil && s.last("").Commit == "" {
+			if _, _, err := s.keep(ctx, "", false, git.Snapshot{Step: outer, When: git.Before}); err != nil {
+				return "", err
+			}
+		}
 	}
 	when := git.Before
 	if again {
 		when = git.After
 	}
-	commit, _, err = s.keep(ctx, found, git.Snapshot{Step: step, When: when})
+	commit, _, err = s.keep(ctx, found, false, git.Snapshot{Step: step, When: when, Folder: folder})
 	return commit, err
 }
 
 // release ends an action that was not started.
-func (s *snapshots) release() {
+func (s *snapshots) release(folder string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy--
+	s.busy[folder]--
 }
 
-// after keeps the files as they are after an action that began with the files of a commit. Items of a list that are
-// scripts may be many and short: side by side they share a snapshot, once none is at work.
-func (s *snapshots) after(ctx context.Context, step, began string, item bool) {
+// after keeps the files as they are after an action. Actions that end while the files of others are kept share one look at
+// the files, which begins after they have ended.
+func (s *snapshots) after(ctx context.Context, folder string, shot git.Snapshot) {
+	shot.Folder = folder
+	s.endedMu.Lock()
+	s.ended[folder] = append(s.ended[folder], shot)
+	s.endedMu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.walks.shared(true) // it is not any more
-	if s.busy--; item && s.busy > 0 {
+	s.busy[folder]--
+	s.endedMu.Lock()
+	all := s.ended[folder]
+	delete(s.ended, folder)
+	s.endedMu.Unlock()
+	if len(all) == 0 { // another action had its files kept, too
 		return
 	}
-	_, tree, err := s.keep(ctx, "", git.Snapshot{Step: step, When: git.After, Began: began}) // an error was said
-	if err == nil && s.busy == 0 {
-		s.walks.share(tree, true)
+	path := s.path(folder)
+	s.walks.shared(path, true) // it is not any more
+	_, tree, err := s.keep(ctx, "", true, all...)
+	if err == nil && s.busy[folder] == 0 { // an error was said
+		s.walks.share(path, tree, true)
+	}
+}
+
+// path returns the path of a folder whose files are kept.
+func (s *snapshots) path(folder string) string { return filepath.Join(s.dir, folder) }
+
+// last returns the newest snapshot of a folder. It is called under mu.
+func (s *snapshots) last(folder string) (none git.Snapshot) {
+	if s.chain == nil {
+		return none
+	}
+	return s.chain.Last(folder)
+}
+
+// close ends what the snapshots started.
+func (s *snapshots) close() {
+	if s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.chain.Close()
 	}
 }
 
@@ -179,38 +231,45 @@ func (s *snapshots) ready(ctx context.Context) (err error) {
 	return err
 }
 
-// tree returns the name of what is in the folder now. It is called under mu, after ready.
-func (s *snapshots) tree(ctx context.Context) (string, error) {
-	if last := s.chain.Last().Tree; last != "" {
-		return s.walk.Tree(ctx, last)
+// tree returns the name of what is in a folder now. It is called under mu, after ready.
+func (s *snapshots) tree(ctx context.Context, folder string) (string, error) {
+	walk := s.walks.of(s.path(folder))
+	if last := s.last(folder).Tree; last != "" {
+		return walk.Tree(ctx, last)
 	}
-	return s.walk.Tree(ctx)
+	return walk.Tree(ctx)
 }
 
-// keep adds a snapshot unless nothing changed since the last one, and returns the commit that has the files, and their
-// tree. found is that tree if it is known. An error is said once. It is called under mu.
-func (s *snapshots) keep(ctx context.Context, found string, shot git.Snapshot) (commit, tree string, err error) {
+// keep adds snapshots of one folder with its files as they are now, and returns the last commit that has them, and their
+// tree. Where nothing changed since the last one, it adds them only if always is true. found is the tree if it is known.
+// An error is said once. It is called under mu.
+func (s *snapshots) keep(ctx context.Context, found string, always bool, shots ...git.Snapshot) (commit, tree string, err error) {
 	defer func() {
 		if err != nil && ctx.Err() == nil && !s.warned {
 			s.warned = true
-			s.tell(Said{Run: s.run, Text: textf("The files of step %s were not kept, so that they cannot be put back: %s", shot.Step, humanize.OneLine(err)), Problem: true})
+			s.tell(Said{Run: s.run, Text: textf("The files of step %s were not kept, so that they cannot be put back: %s", shots[0].Step, humanize.OneLine(err)), Problem: true})
 		}
 	}()
 	if err := s.ready(ctx); err != nil {
 		return "", "", err
 	}
+	folder := shots[0].Folder
 	if tree = found; tree == "" {
-		if tree, err = s.tree(ctx); err != nil {
+		if tree, err = s.tree(ctx, folder); err != nil {
 			return "", "", err
 		}
 	}
-	last := s.chain.Last()
-	if last.Tree == tree {
-		return last.Commit, tree, nil
+	for _, shot := range shots {
+		last := s.last(folder)
+		if commit = last.Commit; last.Tree == tree && !always {
+			continue
+		}
+		if shot.Began == last.Commit {
+			shot.Began = ""
+		}
+		if commit, err = s.chain.Add(ctx, tree, shot); err != nil {
+			return "", "", err
+		}
 	}
-	if shot.Began == last.Commit {
-		shot.Began = ""
-	}
-	commit, err = s.chain.Add(ctx, tree, shot)
-	return commit, tree, err
+	return commit, tree, nil
 }

@@ -50,7 +50,7 @@ type undoing struct {
 	dir   string
 	walk  *git.Walk
 	chain *git.Chain
-	all   []git.Snapshot
+	all   []git.Snapshot // of the folder
 	to    git.Snapshot
 	now   string // the tree of the files
 
@@ -114,12 +114,21 @@ func (e *Engine) undoing(ctx context.Context, run persistence.Run, to string) (*
 		}
 	}
 	env, limit := undoEnv(p, e.o), GitWait(p)
-	var err error
-	if u.chain, u.all, err = e.chain(ctx, run); err != nil {
+	chain, all, err := e.chain(ctx, run)
+	if err != nil {
 		return nil, err
 	}
-	if u.to, err = snapshotAt(u.all, to); err != nil {
+	if u.to, err = snapshotAt(all, to); err != nil {
 		return nil, noSnapshot(run.ID, err)
+	}
+	u.chain, u.all = chain, inFolder(all, u.to.Folder)
+	if u.to.Folder != "" {
+		u.dir = filepath.Join(u.dir, u.to.Folder)
+		if err := git.Linked(u.dir); err != nil {
+			outer, _, _ := strings.Cut(u.to.Step, "/")
+			return nil, refuse(NotFound, "step %s of run %s worked in a work tree of its own: %v. Commit %.12s has its files; to take back what was merged: %s", u.to.Step, run.ID, err,
+				u.to.Commit, Do(OpUndo, string(run.ID), Setting{SetTo, outer}))
+		}
 	}
 	tmp := filepath.Join(p.Loops, "tmp") // no walk looks there
 	if err := disk.MakeFolder(p.Loops, tmp); err != nil {
@@ -160,17 +169,14 @@ func (e *Engine) ranSnapshots(ctx context.Context, run persistence.Run) *fsm.Fil
 // chain returns the snapshots of a run, oldest first. That there are none is a refusal.
 func (e *Engine) chain(ctx context.Context, run persistence.Run) (*git.Chain, []git.Snapshot, error) {
 	p := e.p.Main()
-	var all []git.Snapshot
 	if !p.InGit() {
 		return nil, nil, refuse(NotFound, "%s is in no repository of git, so the files of run %s were not kept", p.Dir, run.ID)
 	}
 	c, err := git.OpenChain(ctx, git.Command(undoEnv(p, e.o), GitWait(p)), p.Dir, string(run.ID))
-	if err == nil {
-		all, err = c.List(ctx)
-	}
 	if err != nil {
 		return nil, nil, refuse(Failed, "the snapshots of run %s cannot be read: %s", run.ID, humanize.OneLine(err))
 	}
+	all := c.List()
 	if len(all) == 0 {
 		return nil, nil, refuse(NotFound, "no files of run %s were kept: that is done where the loop says snapshots: git, or the run was started with %s or %s", run.ID, Setting{SetSnapshots, fsm.SnapshotsGit}, Setting{Name: SetWorktree})
 	}
@@ -193,29 +199,50 @@ func noSnapshot(run persistence.ID, err error) error {
 	return misuse(OpUndo, "%v", err)
 }
 
+// inFolder returns the snapshots of a folder, see [git.Snapshot].
+func inFolder(all []git.Snapshot, folder string) []git.Snapshot {
+	return slices.DeleteFunc(slices.Clone(all), func(s git.Snapshot) bool { return s.Folder != folder })
+}
+
+// isStep reports whether a snapshot was made before or after a step.
+func isStep(s git.Snapshot) bool { return s.When == git.Before || s.When == git.After }
+
+// folderOf returns the folder that a step works in: that of another step of the same sub-loop, branch or item, or else of
+// what that is in.
+func folderOf(all []git.Snapshot, at fsm.Address) string {
+	for task := at.Task(); len(task.Hops) > 0; task.Hops = task.Hops[:len(task.Hops)-1] {
+		for _, s := range all {
+			of, ok := fsm.ParseAddress(s.Step)
+			if of = of.Task(); ok && isStep(s) && len(of.Hops) == len(task.Hops) && task.Contains(of) {
+				return s.Folder
+			}
+		}
+	}
+	return ""
+}
+
 // snapshotAt returns the snapshot that a word or an address asks for.
 func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
-	steps := func(s git.Snapshot) bool { return s.When == git.Before || s.When == git.After }
-	newest := func(is func(git.Snapshot) bool) (git.Snapshot, error) {
-		for _, s := range slices.Backward(all) {
-			if is(s) {
+	own := inFolder(all, "")
+	switch to {
+	case "", UndoStart:
+		return own[0], nil
+	case UndoLast:
+		for _, s := range slices.Backward(own) {
+			if isStep(s) {
 				return s, nil
 			}
 		}
 		return git.Snapshot{}, fmt.Errorf("%w was made by a step of it", errNoSnapshot)
-	}
-	switch to {
-	case "", UndoStart:
-		return all[0], nil
-	case UndoLast:
-		return newest(steps)
 	case UndoFound:
 		for i, s := range slices.Backward(all) {
 			switch {
 			case s.When == git.Found:
 				return s, nil
-			case s.When == git.Restored && i > 0: // the files were those of the snapshot before it
-				return all[i-1], nil
+			case s.When == git.Restored: // the files were those of the snapshot before it
+				if before := inFolder(all[:i], s.Folder); len(before) > 0 {
+					return before[len(before)-1], nil
+				}
 			}
 		}
 		return git.Snapshot{}, fmt.Errorf("%w was made by an undo of it", errNoSnapshot)
@@ -225,11 +252,12 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 	if !ok || at.Question > 0 {
 		return git.Snapshot{}, fmt.Errorf("%s: expected a step such as 3, 2/lint/1 or 3%s, or %s, %s or %s", humanize.Quote(to), UndoAfter, UndoStart, UndoLast, UndoFound)
 	}
+	all = inFolder(all, folderOf(all, at))
 	// The steps of the run are done one after the other: what has no snapshot changed nothing.
 	first, last, earlier := -1, -1, 0
 	for i, s := range all {
 		of, is := fsm.ParseAddress(s.Step)
-		if !is || !steps(s) {
+		if !is || !isStep(s) {
 			continue
 		}
 		if at.Contains(of) {
@@ -245,13 +273,16 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 	case first < 0 && len(at.Hops) == 1 && at.Hops[0].Branch == "":
 		return all[earlier], nil
 	case first < 0:
-		return git.Snapshot{}, fmt.Errorf("%w is of step %s: it changed no file, worked in a work tree of its own, or ended when another step had kept what it changed; go back to step %d", errNoSnapshot, text, at.Hops[0].Step)
+		return git.Snapshot{}, fmt.Errorf("%w is of step %s: the run did not come to it, or it only asked or waited; go back to step %d", errNoSnapshot, text, at.Hops[0].Step)
 	case after:
 		return all[last], nil
 	case all[first].When == git.Before || first == 0:
 		return all[first], nil
-	case all[first].Began != "":
-		return newest(func(s git.Snapshot) bool { return s.Commit == all[first].Began })
+	}
+	for _, s := range all[:first] {
+		if s.Commit == all[first].Began {
+			return s, nil
+		}
 	}
 	return all[first-1], nil
 }
@@ -293,17 +324,17 @@ func (u *undoing) changed(others []git.Change) error {
 
 // put keeps the files as they are, and brings them to the snapshot. It returns the commit that has them as they were.
 func (u *undoing) put(ctx context.Context) (found string, err error) {
-	step, last := u.to.Step, u.chain.Last()
+	step, last := u.to.Step, u.chain.Last(u.to.Folder)
 	if u.to.When == git.Found || u.to.When == git.Restored {
 		step = ""
 	}
 	if found = last.Commit; last.Tree != u.now || last.When == git.Restored {
-		if found, err = u.chain.Add(ctx, u.now, git.Snapshot{Step: step, When: git.Found}); err != nil {
+		if found, err = u.chain.Add(ctx, u.now, git.Snapshot{Step: step, When: git.Found, Folder: u.to.Folder}); err != nil {
 			return "", err
 		}
 	}
 	// What a kill leaves half done is finished by the next undo, which finds this.
-	if _, err = u.chain.Add(ctx, u.to.Tree, git.Snapshot{Step: step, When: git.Restored}); err != nil {
+	if _, err = u.chain.Add(ctx, u.to.Tree, git.Snapshot{Step: step, When: git.Restored, Folder: u.to.Folder}); err != nil {
 		return "", err
 	}
 	return found, u.walk.Restore(context.WithoutCancel(ctx), u.to.Tree)
@@ -353,7 +384,7 @@ type StepFiles struct {
 	Began string // the tree that the step began with, where another step changed some since; else ""
 }
 
-// StepFiles returns the files that were kept of a run, oldest first; none where none were kept.
+// StepFiles returns the files that were kept of the folder of a run, oldest first; none where none were kept.
 func (e *Engine) StepFiles(ctx context.Context, run persistence.Run) (files []StepFiles, err error) {
 	_, all, err := e.chain(ctx, run)
 	if refusal, none := errors.AsType[*Refusal](err); none && refusal.Kind == NotFound {
@@ -362,7 +393,7 @@ func (e *Engine) StepFiles(ctx context.Context, run persistence.Run) (files []St
 	trees := map[string]string{}
 	for _, s := range all {
 		trees[s.Commit] = s.Tree
-		if s.When == git.Before || s.When == git.After {
+		if isStep(s) && s.Folder == "" {
 			files = append(files, StepFiles{s.Step, s.When == git.After, s.Tree, trees[s.Began]})
 		}
 	}
@@ -407,7 +438,8 @@ func (e *Engine) StepDiff(ctx context.Context, run persistence.Run, step string)
 	return &StepDiff{files, text}, err
 }
 
-// A SnapshotDiff is one of the snapshots of a run, with how its files differ from those of the snapshot before it.
+// A SnapshotDiff is one of the snapshots of a run, with how its files differ from those of the snapshot of the same folder
+// before it.
 type SnapshotDiff struct {
 	git.Snapshot
 	StepDiff
@@ -432,10 +464,9 @@ func (e *Engine) SnapshotDiff(ctx context.Context, run persistence.Run, number i
 	case git.After:
 		d.To = d.Step + UndoAfter
 	}
-	if number == 1 {
-		return d, nil
+	if before := inFolder(all[:number-1], d.Folder); len(before) > 0 {
+		d.Files, d.Text, err = c.Diff(ctx, before[len(before)-1].Tree, d.Tree)
 	}
-	d.Files, d.Text, err = c.Diff(ctx, all[number-2].Tree, d.Tree)
 	return d, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -219,15 +220,14 @@ func shell(t *testing.T, dir, script string) string {
 func snapshotsOf(t *testing.T, e *Engine, id persistence.ID) *snapshots {
 	t.Helper()
 	env := undoEnv(e.p, e.o)
-	s := &snapshots{run: id, dir: e.p.Dir, asked: true, tell: func(n Notice) { t.Errorf("%+v", n) }, walk: git.NewWalk(env, 0, e.p.Dir, t.TempDir()), walks: &walks{}}
-	s.open = func(ctx context.Context) (*git.Chain, error) {
-		return git.OpenChain(ctx, git.Command(env, 0), e.p.Dir, string(id))
-	}
+	w := newWalks(e.p, env, id, t.TempDir())
+	s := newSnapshots(e.p, env, &snapshots{run: id, asked: true, tell: func(n Notice) { t.Errorf("%+v", n) }, walks: w})
+	t.Cleanup(func() { w.close(); s.close() })
 	return s
 }
 
-// What runs side by side changes the same files: scripts of a list share a snapshot, and the beginning of a step is known
-// although others kept what they changed since.
+// What runs side by side changes the same files: each step has a snapshot with the files as they were when it ended, and
+// its beginning is known although others kept what they changed since.
 func TestSnapshotsSideBySide(t *testing.T) {
 	t.Parallel()
 	testenv.Command(t, "git")
@@ -239,37 +239,31 @@ func TestSnapshotsSideBySide(t *testing.T) {
 	s, ctx := snapshotsOf(t, e, "life-20260101T000000"), t.Context()
 	begin := func(step string) string {
 		t.Helper()
-		commit, err := s.before(ctx, step, false)
+		commit, err := s.before(ctx, "", step, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return commit
 	}
-	end := func(step, began string, item bool) {
+	end := func(step, began string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(p.Dir, strings.ReplaceAll(step, "/", "-")), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.after(ctx, step, began, item)
+		s.after(ctx, "", git.Snapshot{Step: step, When: git.After, Began: began})
 	}
 	one, two := begin("1/#1"), begin("1/#2")
-	end("1/#1", one, true)
-	end("1/#2", two, true)
+	end("1/#1", one)
+	end("1/#2", two)
 	a, b := begin("2/a/1"), begin("2/b/1")
-	end("2/a/1", a, false)
-	end("2/b/1", b, false)
-	all, err := s.chain.List(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var labels []string
-	for _, shot := range all {
-		labels = append(labels, shot.Label())
-	}
-	if got := strings.Join(labels, ", "); got != "1/#1 before, 1/#2 after, 2/a/1 after, 2/b/1 after" {
+	end("2/a/1", a)
+	end("2/b/1", b)
+	s.after(ctx, "", git.Snapshot{Step: "3", When: git.After, Began: begin("3")}) // it changes nothing
+	all := s.chain.List()
+	if got := labelsOf(all); got != "1/#1 before, 1/#1 after, 1/#2 after, 2/a/1 after, 2/b/1 after, 3 after" {
 		t.Fatalf("it has %s", got)
 	}
-	for to, want := range map[string]int{"": 0, "1": 0, "2": 1, "2/a/1": 1, "2/b/1": 1, "2/a/1:after": 2, "2:after": 3, "3": 3, "1/#2": 0, UndoLast: 3} {
+	for to, want := range map[string]int{"": 0, "1": 0, "2": 2, "2/a/1": 2, "2/b/1": 2, "2/a/1:after": 3, "2:after": 4, "3": 4, "3:after": 5, "1/#2": 0, "1/#1:after": 1, UndoLast: 5} {
 		if shot, err := snapshotAt(all, to); err != nil || shot.Commit != all[want].Commit {
 			t.Errorf("%q is %s, %v, want %s", to, shot.Label(), err, all[want].Label())
 		}
@@ -279,4 +273,58 @@ func TestSnapshotsSideBySide(t *testing.T) {
 			t.Errorf("%q is %s", to, shot.Label())
 		}
 	}
+}
+
+func labelsOf(all []git.Snapshot) string {
+	var labels []string
+	for _, s := range all {
+		labels = append(labels, s.Label())
+	}
+	return strings.Join(labels, ", ")
+}
+
+// Actions that end at once share looks at the files, and each has a snapshot of its own that has what it changed.
+func TestSnapshotsOfManyAtOnce(t *testing.T) {
+	t.Parallel()
+	testenv.Command(t, "git")
+	p := newLifeProject(t, "")
+	p.Env = gitEnv()
+	e := New(p, Options{})
+	defer e.Close()
+	shell(t, p.Dir, "git init -q")
+	s := snapshotsOf(t, e, "life-20260101T000000")
+	const many = 40
+	r := s.runner(nil, runnerFunc(func(a fsm.Action) error {
+		return os.WriteFile(filepath.Join(p.Dir, strings.TrimPrefix(fsm.ShownAddress(a.At), "1/")), nil, 0o600)
+	}))
+	var side sync.WaitGroup
+	for n := range many {
+		side.Go(func() {
+			if _, err := r.Run(t.Context(), fsm.Action{Kind: fsm.KindShell, At: fmt.Sprintf("/1+#%d", n+1), Item: "x", Attempt: 1}, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	side.Wait()
+	all, after := s.chain.List(), 0
+	for _, shot := range all {
+		if shot.When != git.After {
+			continue
+		}
+		after++
+		name := strings.TrimPrefix(shot.Step, "1/")
+		if files := shell(t, p.Dir, "git ls-tree --name-only "+shot.Tree); !slices.Contains(strings.Fields(files), name) {
+			t.Errorf("%s has %s", shot.Label(), files)
+		}
+	}
+	if after != many {
+		t.Errorf("%d of %d actions have a snapshot: %s", after, many, labelsOf(all))
+	}
+}
+
+// A runnerFunc is a runner whose actions do this.
+type runnerFunc func(fsm.Action) error
+
+func (f runnerFunc) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Result, error) {
+	return fsm.Result{}, f(a)
 }

@@ -124,6 +124,16 @@ func isBranchPart(part string) bool {
 // Step reports whether the address is that of a step, and not of a branch or an item.
 func (a Address) Step() bool { return len(a.Hops) > 0 && a.Hops[len(a.Hops)-1].Branch == "" }
 
+// Task returns the address of the sub-loop, branch or item that the address is in, or of the branch or the item that it
+// is; one without hops is that of the run.
+func (a Address) Task() Address {
+	if a.Step() {
+		a.Hops = a.Hops[:len(a.Hops)-1]
+	}
+	a.Question = 0
+	return a
+}
+
 // Covers reports whether other is the step that a names, or a step inside the branch or the item that a names.
 // A hop of a that names no branch means each of the step's branches and items: 2/1 is step 1 of each. So does
 // item #4 each of its tries.

@@ -78,7 +78,11 @@ func (f *fork) gather(rec *value.Map) error {
 			} else {
 				script += leaveTree
 			}
-			res, err := f.e.git(f.st, doing, path, script)
+			at := ""
+			if merge { // it changes files
+				at = f.e.visitAddress()
+			}
+			res, err := f.e.gitAt(at, f.st, doing, path, script)
 			switch {
 			case err != nil:
 				return err

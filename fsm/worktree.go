@@ -210,8 +210,13 @@ func (e *Executor) detached(st *State, c *Child, res Result, err error) {
 // git runs a script that works on the repository, in the directory of the loop. doing says for a person what it
 // does, tree is the work tree it looks into. It may take no longer than the timeout of the state.
 func (e *Executor) git(st *State, doing, tree, script string) (Result, error) {
+	return e.gitAt("", st, doing, tree, script)
+}
+
+// gitAt is git for a script that changes files outside of work trees that it makes; at is the address of its step.
+func (e *Executor) gitAt(at string, st *State, doing, tree, script string) (Result, error) {
 	res, err := e.run(Action{
-		Kind: KindShell, Text: script, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir,
+		Kind: KindShell, Text: script, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, At: at, Dir: e.dir,
 		Timeout: st.Timeout, Quiet: true, Git: doing, Tree: tree,
 	}, nil)
 	if e.ending() || errors.Is(err, ErrScarce) {

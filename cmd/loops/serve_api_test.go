@@ -332,7 +332,7 @@ func TestServeRunsPageByPage(t *testing.T) {
 	for _, filter := range []string{"", "&loop=count", "&status=completed", "&q=COUNT"} {
 		seen := map[string]bool{}
 		last, skip, pages := "", "", 0
-		for ; pages < 202; pages++ {
+		for ; pages < 10; pages++ {
 			_, text := s.ask("GET", "/api/v1/runs?skip="+skip+filter, "", "")
 			s.checkAnswer("runs", text)
 			var page struct {
@@ -357,7 +357,7 @@ func TestServeRunsPageByPage(t *testing.T) {
 				break
 			}
 		}
-		if len(seen) != 202 || pages < 4 { // more on a busy machine, which ends a page after two seconds
+		if len(seen) != 202 || pages != 4 {
 			t.Errorf("%s: %d runs on %d pages", filter, len(seen), pages+1)
 		}
 	}

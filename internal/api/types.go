@@ -331,7 +331,8 @@ type Snapshot struct {
 	Step   Text   `json:"step" jsonschema:"null of the files as an undo or a fork found or left them"`
 	When   string `json:"when" words:"before,after,found,restored"`
 	Time   Time   `json:"time"`
-	Commit string `json:"commit"`
+	Commit string `json:"commit" jsonschema:"that has the files"`
+	Folder Text   `json:"folder" jsonschema:"the work tree that has the files, relative to the folder of the run; null = they are in that folder"`
 }
 
 // Blamed is a line of a file, and the step that wrote it.

@@ -90,12 +90,14 @@ func (s objectStore) write(o object) error {
 	return nil
 }
 
-// commit returns a commit of a tree after another one; "" = it is the first.
-func (s objectStore) commit(tree, parent, message string) object {
+// commit returns a commit of a tree with parents; "" is none.
+func (s objectStore) commit(tree, message string, parents ...string) object {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tree %s\n", tree)
-	if parent != "" {
-		fmt.Fprintf(&b, "parent %s\n", parent)
+	for _, parent := range parents {
+		if parent != "" {
+			fmt.Fprintf(&b, "parent %s\n", parent)
+		}
 	}
 	at := time.Now()
 	for _, role := range []string{"author", "committer"} {

@@ -1,9 +1,11 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +34,8 @@ type Snapshot struct {
 	When         string
 	// the commit with the files as they were when the step began, where another step changed some since; else ""
 	Began string
+	// path of the work tree that has the files, relative to the folder of the run; "" = they are in that folder
+	Folder string
 }
 
 // Label says when a snapshot was made, such as "2/b/1 after".
@@ -42,6 +46,9 @@ const (
 	stepTrailer  = "Loops-Step"  // address, and Before or After
 	undoTrailer  = "Loops-Undo"  // address, and Found or Restored
 	beganTrailer = "Loops-Began" // Snapshot.Began
+	// tree and path of a work tree, of a commit that has the files of the run's own folder; its second parent has those
+	// of the work tree, on top of the snapshot of them before
+	folderTrailer = "Loops-Folder"
 )
 
 func (s Snapshot) message(run string) string {
@@ -53,19 +60,26 @@ func (s Snapshot) message(run string) string {
 	if s.Began != "" {
 		text += beganTrailer + ": " + s.Began + "\n"
 	}
+	if s.Folder != "" {
+		text += folderTrailer + ": " + s.Tree + " " + s.Folder + "\n"
+	}
 	return text
 }
 
 // alone has git start no program that the settings of the repository name, and not tidy up.
 var alone = []string{"-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"}
 
-// A Chain is the snapshots of one run. It is not safe for concurrent use.
+// A Chain is the snapshots of one run: commits on its ref, each on top of the one before. It is not safe for concurrent
+// use.
 type Chain struct {
 	git      RunEnv
 	dir, run string
 	store    objectStore
-	tip      string   // what the ref has; "" = it is not there
-	last     Snapshot // the newest snapshot; zero = there is none
+	refs     *refUpdater // nil = a process for each snapshot
+
+	tip string     // what the ref has; "" = it is not there
+	all []Snapshot // oldest first
+	on  string     // the commit on the ref of the newest snapshot; "" = there is none
 }
 
 // OpenChain returns the snapshots of a run in the repository of dir.
@@ -74,54 +88,65 @@ func OpenChain(ctx context.Context, git RunEnv, dir, run string) (*Chain, error)
 	return c, c.read(ctx)
 }
 
+// Batch has a process of git with an environment move the ref for all snapshots until Close, where git can do that.
+func (c *Chain) Batch(env []string, limit time.Duration) {
+	c.refs = &refUpdater{env: append(helperEnv(env), who...), limit: limit}
+}
+
+// Close ends what Batch started. A nil Chain has nothing.
+func (c *Chain) Close() {
+	if c != nil {
+		c.refs.close()
+	}
+}
+
 // read finds out what the ref has.
 func (c *Chain) read(ctx context.Context) (err error) {
+	c.all, c.on = nil, ""
 	if c.tip, err = answer(c.git(ctx, c.dir, nil, "rev-parse", "-q", "--verify", UndoRef(c.run)+"^{commit}")); err != nil || c.tip == "" {
 		return err
 	}
-	for _, most := range []string{"-20", "-1000000000"} { // others may have put commits of their own there
-		all, err := c.list(ctx, most)
-		if err != nil {
-			return err
-		}
-		if len(all) > 0 {
-			c.last = all[len(all)-1]
-			return nil
-		}
+	out, err := c.git(ctx, c.dir, nil, "log", "--first-parent", "--no-show-signature", "--no-notes", "--format=%H%x00%T%x00%ct%x00%P%x00%B%x01", c.tip, "--")
+	if err != nil {
+		return err
 	}
+	for entry := range strings.SplitSeq(out, "\x01") {
+		part := strings.SplitN(strings.TrimPrefix(entry, "\n"), "\x00", 5)
+		if len(part) < 5 {
+			continue
+		}
+		at, _ := strconv.ParseInt(part[2], 10, 64)
+		s := Snapshot{Commit: part[0], Tree: part[1], Time: time.Unix(at, 0)}
+		if !s.parse(part[4]) { // others may have put commits of their own there
+			continue
+		}
+		if c.on == "" {
+			c.on = part[0]
+		}
+		if parents := strings.Fields(part[3]); s.Folder != "" && len(parents) > 0 {
+			s.Commit = parents[len(parents)-1]
+		}
+		c.all = append(c.all, s)
+	}
+	slices.Reverse(c.all)
 	return nil
 }
 
-// Last returns the newest snapshot; the zero Snapshot where there is none.
-func (c *Chain) Last() Snapshot { return c.last }
-
-// Aside reports whether the newest commit on the ref is no snapshot: a guard put something aside after the last one.
-func (c *Chain) Aside() bool { return c.tip != c.last.Commit }
-
-// List returns the snapshots, oldest first.
-func (c *Chain) List(ctx context.Context) ([]Snapshot, error) {
-	if c.tip == "" {
-		return nil, nil
-	}
-	return c.list(ctx, "-1000000000")
-}
-
-func (c *Chain) list(ctx context.Context, most string) (all []Snapshot, err error) {
-	out, err := c.git(ctx, c.dir, nil, "log", most, "--first-parent", "--no-show-signature", "--no-notes", "--format=%H%x00%T%x00%ct%x00%B%x01", c.tip, "--")
-	if err != nil {
-		return nil, err
-	}
-	for entry := range strings.SplitSeq(out, "\x01") {
-		if part := strings.SplitN(strings.TrimPrefix(entry, "\n"), "\x00", 4); len(part) == 4 {
-			at, _ := strconv.ParseInt(part[2], 10, 64)
-			if s := (Snapshot{Commit: part[0], Tree: part[1], Time: time.Unix(at, 0)}); s.parse(part[3]) {
-				all = append(all, s)
-			}
+// Last returns the newest snapshot of a folder, see [Snapshot.Folder]; the zero Snapshot where there is none.
+func (c *Chain) Last(folder string) Snapshot {
+	for _, s := range slices.Backward(c.all) {
+		if s.Folder == folder {
+			return s
 		}
 	}
-	slices.Reverse(all)
-	return all, nil
+	return Snapshot{}
 }
+
+// Aside reports whether the newest commit on the ref is no snapshot: a guard put something aside after the last one.
+func (c *Chain) Aside() bool { return c.tip != c.on }
+
+// List returns the snapshots, oldest first.
+func (c *Chain) List() []Snapshot { return slices.Clone(c.all) }
 
 // parse reads a message. It reports whether it is one of a snapshot.
 func (s *Snapshot) parse(message string) bool {
@@ -132,6 +157,8 @@ func (s *Snapshot) parse(message string) bool {
 			s.Step, s.When = v[:max(at, 0)], v[at+1:]
 		case beganTrailer:
 			s.Began = v
+		case folderTrailer:
+			s.Tree, s.Folder, _ = strings.Cut(v, " ")
 		}
 	}
 	return slices.Contains([]string{Before, After, Found, Restored}, s.When)
@@ -147,12 +174,12 @@ func (c *Chain) Add(ctx context.Context, tree string, s Snapshot) (commit string
 		}
 		c.store.format, c.store.dir, _ = strings.Cut(out, "\n")
 	}
+	s.Tree = tree
 	for try := 1; ; try++ {
-		commit, err = addCommit(ctx, c.inRepository, c.store, UndoRef(c.run), c.tip, tree, s.message(c.run))
-		if err == nil {
-			s.Commit, s.Tree, s.Time = commit, tree, time.Now()
-			c.tip, c.last = commit, s
-			return commit, nil
+		if s.Commit, err = c.add(ctx, s); err == nil {
+			s.Time = time.Now()
+			c.all = append(c.all, s)
+			return s.Commit, nil
 		}
 		if !isGitError(err) || try == refTries {
 			return "", err
@@ -161,6 +188,45 @@ func (c *Chain) Add(ctx context.Context, tree string, s Snapshot) (commit string
 			return "", err
 		}
 	}
+}
+
+// add adds a snapshot on top of what the ref has, and returns the commit with its files.
+func (c *Chain) add(ctx context.Context, s Snapshot) (has string, err error) {
+	tree, parents := s.Tree, []string{c.tip}
+	if s.Folder != "" {
+		if c.tip == "" { // its first parent is never one of a work tree
+			root := c.store.tree(nil)
+			first := c.store.commit(root.id, "Files of a run\n")
+			if err := errors.Join(c.store.write(root), c.store.write(first)); err != nil {
+				return "", err
+			}
+			parents = []string{first.id}
+		}
+		own := c.store.commit(s.Tree, s.message(c.run), c.Last(s.Folder).Commit)
+		if err := c.store.write(own); err != nil {
+			return "", err
+		}
+		has, tree, parents = own.id, cmp.Or(c.Last("").Tree, s.Tree), append(parents, own.id)
+	}
+	on := c.store.commit(tree, s.message(c.run), parents...)
+	if err := c.store.write(on); err != nil {
+		return "", err
+	}
+	if err := c.move(ctx, on.id); err != nil {
+		return "", err
+	}
+	c.tip, c.on = on.id, on.id
+	return cmp.Or(has, on.id), nil
+}
+
+// move moves the ref from the tip to a commit. A stop of the run does not cut it short: that could leave a lock.
+func (c *Chain) move(ctx context.Context, to string) error {
+	ctx = context.WithoutCancel(ctx)
+	if c.refs.ready(ctx, c.git, filepath.Dir(c.store.dir)) {
+		return c.refs.move(ctx, UndoRef(c.run), to, c.tip)
+	}
+	_, err := c.inRepository(ctx, "update-ref", UndoRef(c.run), to, c.tip)
+	return err
 }
 
 func (c *Chain) inRepository(ctx context.Context, args ...string) (string, error) {
@@ -173,7 +239,7 @@ const refTries = 6
 // addCommit puts a commit of a tree on a ref, after the commit tip that it has; "" = it is not there. git runs git in its
 // repository, which has the objects of store. Git refuses where the ref has another commit meanwhile.
 func addCommit(ctx context.Context, git func(context.Context, ...string) (string, error), store objectStore, ref, tip, tree, message string) (string, error) {
-	commit := store.commit(tree, tip, message)
+	commit := store.commit(tree, message, tip)
 	if err := store.write(commit); err != nil {
 		return "", err
 	}
@@ -193,8 +259,9 @@ func (c *Chain) Diff(ctx context.Context, from, to string) (files int, text stri
 	return strings.Count(names, "\x00"), text, err
 }
 
-// ForgetUndo deletes the snapshots of runs, and the other trees that are kept of them, from the repository of dir. That there are none is no error, nor that dir is
-// in no repository. Without the program git nothing is deleted: where it never was, there are no snapshots.
+// ForgetUndo deletes the snapshots of runs, and the other trees that are kept of them, from the repository of dir. That
+// there are none is no error, nor that dir is in no repository. Without the program git nothing is deleted: where it
+// never was, there are no snapshots.
 func ForgetUndo(ctx context.Context, git RunEnv, dir string, runs []string) error {
 	if len(runs) == 0 || !InGit(dir) {
 		return nil

@@ -29,11 +29,7 @@ func TestChain(t *testing.T) {
 	}
 	labels := func() (all []string) {
 		t.Helper()
-		list, err := open().List(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range list {
+		for _, s := range open().List() {
 			all = append(all, s.Label())
 		}
 		return all
@@ -54,6 +50,8 @@ func TestChain(t *testing.T) {
 		t.Errorf("before anything: %q", got)
 	}
 	c := open()
+	c.Batch(environ(), 0)
+	defer c.Close()
 	first := add(c, "1", Snapshot{Step: "1", When: Before})
 	add(c, "2", Snapshot{Step: "2/b/1", When: After, Began: first})
 	other := open() // another process, which did not see what follows
@@ -66,11 +64,8 @@ func TestChain(t *testing.T) {
 	if got, want := labels(), []string{"1 before", "2/b/1 after", "found", "3 restored", "4/#2/1 after"}; !slices.Equal(got, want) {
 		t.Errorf("it has %q, want %q", got, want)
 	}
-	all, err := c.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if all[1].Began != first || all[0].Began != "" || all[4].Commit != c.Last().Commit {
+	all := c.List()
+	if all[1].Began != first || all[0].Began != "" || all[4].Commit != c.Last("").Commit {
 		t.Errorf("%+v", all)
 	}
 	for i, s := range all {
@@ -106,6 +101,86 @@ func TestChain(t *testing.T) {
 	}
 }
 
+// The files of a work tree are on the second parent of a commit that has those of the run's own folder, so that what
+// follows the first parents sees one folder alone. They travel and go with the others.
+func TestChainOfWorkTrees(t *testing.T) {
+	t.Parallel()
+	testenv.Command(t, "git")
+	dir, git := t.TempDir(), Command(environ(), 0)
+	run1(t, dir, "init", "-q")
+	c, err := OpenChain(t.Context(), git, dir, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	walk := NewWalk(environ(), 0, dir, t.TempDir())
+	defer walk.Close()
+	add := func(text string, s Snapshot) {
+		t.Helper()
+		write(t, dir, map[string]string{"a.txt": text})
+		tree, err := walk.Tree(t.Context())
+		if err == nil {
+			_, err = c.Add(t.Context(), tree, s)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const x, y = ".worktrees/x", ".worktrees/y z"
+	add("x1", Snapshot{Step: "1/x/1", When: Before, Folder: x}) // before there is one of the folder itself
+	add("0", Snapshot{Step: "1", When: Before})
+	add("x2", Snapshot{Step: "1/x/1", When: After, Folder: x})
+	add("y1", Snapshot{Step: "1/y/1", When: After, Folder: y})
+	add("1", Snapshot{Step: "2", When: After})
+	bundle := filepath.Join(t.TempDir(), "undo.bundle")
+	if has, err := WriteBundle(t.Context(), git, dir, run, bundle); !has || err != nil {
+		t.Fatal(has, err)
+	}
+	if err := ForgetUndo(t.Context(), git, dir, []string{run}); err != nil {
+		t.Fatal(err)
+	}
+	run1(t, dir, "gc", "-q", "--prune=now")
+	if err := ReadBundle(t.Context(), git, dir, run, bundle); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OpenChain(t.Context(), git, dir, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, s := range again.List() {
+		if was := c.List()[i]; s.Commit != was.Commit || s.Tree != was.Tree {
+			t.Errorf("it is %+v, and was %+v", s, was)
+		}
+		got = append(got, s.Label()+" "+s.Folder+" "+run1(t, dir, "show", s.Commit+":a.txt"))
+	}
+	want := []string{"1/x/1 before " + x + " x1", "1 before  0", "1/x/1 after " + x + " x2", "1/y/1 after " + y + " y1", "2 after  1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("it has %q, want %q", got, want)
+	}
+	if again.Last(x).Step != "1/x/1" || again.Last("").Step != "2" || again.Last(".worktrees/z").Commit != "" || again.Aside() {
+		t.Errorf("the last are %+v", again.all)
+	}
+	if got := run1(t, dir, "log", "--first-parent", "--reverse", "--format=%T", UndoRef(run)); len(strings.Fields(got)) != 6 || strings.Contains(strings.Join(strings.Fields(got)[2:], " "), again.Last(x).Tree) {
+		t.Errorf("the first parents have the trees %s", got)
+	}
+	if got := run1(t, dir, "log", "--reverse", "--format=%s %T", again.Last(x).Commit); len(strings.Split(got, "\n")) != 2 {
+		t.Errorf("the work tree has %s", got)
+	}
+}
+
+// A version of git that answers a batch only at its end moves the ref by a process each time.
+func TestBatchOfOlderGit(t *testing.T) {
+	t.Parallel()
+	for printed, want := range map[string]bool{
+		"git version 2.33.8": false, "git version 2.34.0": true, "git version 2.39.5 (Apple Git-154)": true,
+		"git version 3.0.0": true, "git version 1.99": false, "": false, "git": false,
+	} {
+		if got := atLeast(printed, batchVersion); got != want {
+			t.Errorf("%q: %v", printed, got)
+		}
+	}
+}
+
 // BenchmarkSnapshot measures what a step costs that changes one of so many files: a look before it, and a look and a
 // commit after it.
 func BenchmarkSnapshot(b *testing.B) {
@@ -133,7 +208,7 @@ func BenchmarkSnapshot(b *testing.B) {
 				}
 				keep := func(ctx context.Context, s Snapshot) {
 					tree, err := walk.Tree(ctx)
-					if err == nil && tree != c.Last().Tree {
+					if err == nil && tree != c.Last("").Tree {
 						_, err = c.Add(ctx, tree, s)
 					}
 					if err != nil {

@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
 
-// A step that changes, adds, removes and ignores files costs one process of git, which moves the ref: its walks, its
-// comparison and its objects cost none. All else is what git would have done: it has each object, and an index that git
+// A step that changes, adds, removes and ignores files starts no process of git: those of the first step stay alive. All else is what git would have done: it has each object, and an index that git
 // makes of the same files has the same tree.
-func TestWalkOfAStepStartsOneProcess(t *testing.T) {
+func TestWalkOfAStepStartsNoProcess(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"sha1", "sha256"} {
 		t.Run(format, func(t *testing.T) {
@@ -28,6 +26,8 @@ func TestWalkOfAStepStartsOneProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			chain.Batch(env, 0)
+			defer chain.Close()
 			step := func(n int) {
 				before := p.tree()
 				p.sh(fmt.Sprintf("echo %d >> src/a; mkdir -p new/%d; echo n > new/%d/f; ln -sf %d link; echo l > %d.log; rm -f new/%d/f; chmod %s run.sh",
@@ -43,12 +43,11 @@ func TestWalkOfAStepStartsOneProcess(t *testing.T) {
 			step(1)
 			step(2)
 			was := len(started(t, trace))
-			const steps = 5
-			for n := range steps {
+			for n := range 5 {
 				step(3 + n)
 			}
-			if got := started(t, trace)[was:]; len(got) != steps || slices.ContainsFunc(got, func(s string) bool { return !strings.Contains(s, "update-ref") }) {
-				t.Errorf("%d steps started %d processes of git:\n%s", steps, len(got), strings.Join(got, "\n"))
+			if got := started(t, trace)[was:]; len(got) > 0 {
+				t.Errorf("the steps started %d processes of git:\n%s", len(got), strings.Join(got, "\n"))
 			}
 			p.run("git", "fsck", "--strict", "--no-dangling")
 			p.sh("git add -A")

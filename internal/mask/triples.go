@@ -74,17 +74,13 @@ type grouping [groups]group
 func (all *grouping) add(text []byte) (at int, ok bool) {
 	least, into := 2.0, 0
 	var next group
-	var was [groups]float64
-	for i := range all {
-		was[i] = all[i].chance()
-	}
 	for from := 0; from+3 <= len(text) && from < 24; from++ {
 		if text[from]|text[from+1]|text[from+2] > 0x7f {
 			continue
 		}
 		for i := range all {
 			g := all[i].with(text[from:])
-			if more := g.chance() - was[i]; more < least {
+			if more := g.chance() - all[i].chance(); more < least {
 				least, at, into, next = more, from, i, g
 			}
 		}

@@ -53,6 +53,14 @@ func SnapshotTo(s git.Snapshot) string {
 	return ""
 }
 
+// SnapshotPlace returns what follows the label of a snapshot whose files are those of a work tree; "" for any other.
+func SnapshotPlace(s git.Snapshot) string {
+	if s.Folder == "" {
+		return ""
+	}
+	return " in " + s.Folder
+}
+
 // PrintSnapshots lists the snapshots of a run.
 func PrintSnapshots(page *Page, all []git.Snapshot, asJSON bool) error {
 	if asJSON {
@@ -61,11 +69,11 @@ func PrintSnapshots(page *Page, all []git.Snapshot, asJSON bool) error {
 			if s.When == git.Found || s.When == git.Restored {
 				step = ""
 			}
-			return api.Snapshot{To: SnapshotTo(s), Step: api.Text(step), When: s.When, Time: api.Stamp(s.Time), Commit: s.Commit}
+			return api.Snapshot{To: SnapshotTo(s), Step: api.Text(step), When: s.When, Time: api.Stamp(s.Time), Commit: s.Commit, Folder: api.Text(s.Folder)}
 		}))
 	}
 	for _, s := range all {
-		terminal.Say(page.Out, "%.12s  %s  %s\n", s.Commit, s.Time.Format("2006-01-02 15:04:05"), s.Label())
+		terminal.Say(page.Out, "%.12s  %s  %s%s\n", s.Commit, s.Time.Format("2006-01-02 15:04:05"), s.Label(), SnapshotPlace(s))
 	}
 	return nil
 }

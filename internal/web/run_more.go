@@ -254,7 +254,7 @@ func (page *runPage) addFiles(r *http.Request, session *Session, run persistence
 		}
 		return err
 	}
-	part.Number, part.Of, part.When, part.At = d.Number, d.Of, d.Label(), d.Time
+	part.Number, part.Of, part.When, part.At = d.Number, d.Of, d.Label()+view.SnapshotPlace(d.Snapshot), d.Time
 	part.Changed, part.Diff = humanize.Count(d.Files, "file"), cut(d.Text)
 	at := func(n int) string { return page.To + query("tab", "files", "at", strconv.Itoa(n)) }
 	if d.Number > 1 {
