@@ -12,7 +12,7 @@ import (
 
 // pages name the tests that show what they promise, as TestName, package.TestName, package.TestScript/name of a script,
 // or `storetest: name of the case`.
-var pages = []string{"docs/files.md", "docs/databases.md", "docs/checkpoint.md", "docs/security.md", "persistence/doc.go", "persistence/checkpoint/doc.go", "ARCHITECTURE.md"}
+var pages = []string{"docs/files.md", "docs/databases.md", "docs/checkpoint.md", "docs/security.md", "docs/protection.md", "docs/trust.md", "persistence/doc.go", "persistence/checkpoint/doc.go", "ARCHITECTURE.md"}
 
 var (
 	citedTest  = regexp.MustCompile(`(?:([a-z]+(?:/[a-z]+)*)\.)?\b((?:Test|Fuzz)[A-Z]\w*)(/\w+)?`)
@@ -102,6 +102,49 @@ func TestCitedTests(t *testing.T) {
 		}
 	}
 }
+
+// TestEachLineOfSecurity: docs/security.md is two pages, and each line of its table and lists names a test, or a program of
+// the tests of sandboxes in quotation marks.
+func TestEachLineOfSecurity(t *testing.T) {
+	t.Parallel()
+	programs, found := "", tests(t)
+	files, err := fs.Glob(root, "internal/sandbox/*_linux_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		programs += read(t, file)
+	}
+	text := read(t, "docs/security.md")
+	lines := strings.Split(text, "\n")
+	if len(lines) > 125 {
+		t.Errorf("it has %d lines", len(lines))
+	}
+	n := 0
+	for _, line := range securityLine.FindAllString(text, -1) {
+		if strings.HasPrefix(line, "| what") || strings.HasPrefix(line, "|--") {
+			continue
+		}
+		n++
+		shown := citedTest.MatchString(line) && len(missing(line, found, "")) == 0
+		for _, m := range quotedProgram.FindAllStringSubmatch(strings.Join(strings.Fields(line), " "), -1) {
+			if shown = strings.Contains(programs, "\t\""+m[1]+"\":"); !shown {
+				t.Errorf("there is no program %q", m[1])
+			}
+		}
+		if !shown {
+			t.Errorf("no test shows: %s", line)
+		}
+	}
+	if n < 40 {
+		t.Errorf("it has %d lines of a table or a list", n)
+	}
+}
+
+var (
+	securityLine  = regexp.MustCompile(`(?m)^\|.*|^\* .*(?:\n  .*)*`)
+	quotedProgram = regexp.MustCompile(`"([^"]+)"`)
+)
 
 // TestPromises: the six promises stand in both places, in their order, and each names a test.
 func TestPromises(t *testing.T) {

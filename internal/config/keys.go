@@ -160,7 +160,7 @@ var keys = sync.OnceValue(func() []Key {
 		{Name: "notify", Form: FormNotify, Means: "What to send when a run begins or ends. The lists of all files are joined.", read: (*decoder).notify, show: nothing},
 		{Name: "events", Form: FormEvents, Means: "Who gets the events of runs; see docs/events-out.md. The lists of all files are joined.", read: (*decoder).events, show: nothing},
 		{Name: "webhooks", Form: FormWebhooks, Means: "What loops serve does when others send it something, by name; see docs/webhooks.md. Those of a project alone count.", read: (*decoder).webhooks, show: nothing},
-		{Name: "secrets", Form: FormSecrets, Means: "Values that are kept off the record, by name: `{env: NAME}`, `{file: PATH}` or `{command: SCRIPT}`, with `hosts: [HOST]` for those that leave for some hosts only; see docs/security.md.", read: (*decoder).secrets, show: nothing},
+		{Name: "secrets", Form: FormSecrets, Means: "Values that are kept off the record, by name: `{env: NAME}`, `{file: PATH}` or `{command: SCRIPT}`, with `hosts: [HOST]` for those that leave for some hosts only; see docs/protection.md.", read: (*decoder).secrets, show: nothing},
 		{Name: "hosts", Form: FormHosts, Means: "Agent CLIs besides those that loops knows; see docs/agents.md.", read: (*decoder).declared, show: nothing},
 		{Name: "model_hints", Form: FormHints, Means: "Models by agent host and model_hint of a loop file: coding, reasoning and burst. false: none.", read: (*decoder).modelHints, show: nothing},
 		{Name: "action_types", Form: FormTypes, Means: "Action types besides those of the language: a program for each, or an agent host.", read: (*decoder).actionTypes, show: nothing},

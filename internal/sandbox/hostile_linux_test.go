@@ -502,7 +502,7 @@ func replaceGit(v victim) error {
 // act runs the program of this name, prints its error, and returns its exit code.
 func act(name string) int {
 	f := hostile[name]
-	for _, more := range []map[string]func(victim) error{friendly, greedy, asking} {
+	for _, more := range []map[string]func(victim) error{friendly, greedy, asking, open} {
 		if f == nil {
 			f = more[name]
 		}

@@ -316,7 +316,7 @@ func TestHostileProgramsOfAnotherUser(t *testing.T) {
 		testenv.Must(t, os.Chmod(d, 0o755))
 		testenv.Must(t, os.Chown(d, uid, uid))
 	}
-	run := "-test.run=^(TestHostilePrograms|TestFriendlyPrograms|TestHostsByName|TestCoveredPlaces)$/^workspace$"
+	run := "-test.run=^(TestHostilePrograms|TestFriendlyPrograms|TestHostsByName|TestCoveredPlaces|TestWhatIsNotStopped)$/^workspace$"
 	if *testenv.Torture {
 		run = "-test.run=."
 	}
