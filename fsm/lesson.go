@@ -303,6 +303,9 @@ func (e *Executor) fact(st *State, scope *expr.Scope) (text string, judges []any
 		return "", nil, nil // a simulation asks no model
 	}
 	source := e.mem.PrevResult.Value("output")
+	if acts(st) && e.mem.Phase == PhaseActing { // its action has no result: that one is of a state before
+		source = ""
+	}
 	if r.Source != "" {
 		if source, err = expr.Expand(r.Source, asData(scope)); err != nil {
 			return "", nil, err

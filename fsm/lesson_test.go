@@ -184,6 +184,30 @@ x run saw 1, terminal true`; want != got {
 	}
 }
 
+// A judge that remembers of a state whose action has no result was shown the output of the state before.
+func TestMemoryOfAStateWithoutAResult(t *testing.T) {
+	t.Parallel()
+	loop := guardLoop(t, `
+name: x
+description: d
+initial: first
+memory: {}
+budget: {allow_unknown_cost: true, steps: 20}
+states:
+  first: {action: echo of another state, next: second}
+  second: {action: 'echo ${env.no_such_variable}', remember: {judge: 'What is so?'}, next: done, on_error: done}
+  done: {terminal: true}
+`)
+	act := &echo{}
+	cfg := fsm.Config{Run: fsm.RunName{ID: "run"}, Loop: loop, World: fsm.World{Runner: act, Lessons: &books{}}, Journal: fsm.Journal{Recorder: &tape{}, Verify: true}}
+	if o, err := fsm.Start(cfg, value.NewMap(), time.Now()).Run(t.Context()); err != nil || o.FinalState != "done" || len(act.texts) != 2 {
+		t.Fatalf("%+v, %v: %q", o, err, act.texts)
+	}
+	if strings.Contains(act.texts[1], "of another state") {
+		t.Errorf("the judge is shown %s", act.texts[1])
+	}
+}
+
 // What a memory cannot do keeps no run from its end.
 func TestMemoryThatFails(t *testing.T) {
 	t.Parallel()

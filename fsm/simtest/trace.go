@@ -128,7 +128,7 @@ func (t *Trace) Differs(undisturbed *Trace, limits bool) string {
 		return fmt.Sprintf("other facts:\n%s\n%s", without(a.Facts, b.Facts), without(b.Facts, a.Facts))
 	case a.Files != b.Files:
 		return fmt.Sprintf("other files:\n%s\n%s", a.Files, b.Files)
-	case b.Cut == 0 && math.Abs(a.Cost-b.Cost) > 1e-9:
+	case b.Cut == 0 && !b.Breach && math.Abs(a.Cost-b.Cost) > 1e-9:
 		return fmt.Sprintf("another cost: %g USD, and %g", a.Cost, b.Cost)
 	case b.Prompts < a.Prompts || b.Prompts > a.Prompts+b.Cut:
 		return fmt.Sprintf("other prompts: %d, and %d with %d that were cut short", a.Prompts, b.Prompts, b.Cut)
