@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"loops/engine/project"
@@ -52,7 +53,7 @@ func (e *Engine) Prune(ctx context.Context, r PruneRequest) (*Pruned, error) {
 	}
 	gone := chosen(choice)
 	if policy.MaxSize < 0 {
-		if err := measure(ctx, store, gone); err != nil {
+		if err := measure(ctx, store, entries(gone)); err != nil {
 			return nil, several(store.Failed(err), unfinished)
 		}
 	}
@@ -95,33 +96,41 @@ func configured(c *config.Config) (p Policy, wanted bool) {
 // choose applies a policy to the runs that are recorded, but for one. Their sizes are found out only where it
 // asks for them.
 func choose(ctx context.Context, store *project.Records, policy Policy, except persistence.ID) (Choice, error) {
-	recorded, err := store.Runs(ctx, persistence.Query{})
-	if err != nil {
-		return Choice{}, store.Failed(err)
+	var runs []AgedRun
+	for r, err := range project.EachCurrent(store.Each(ctx, persistence.Query{})) {
+		if err != nil {
+			return Choice{}, store.Failed(err)
+		}
+		if r.ID != except {
+			runs = append(runs, AgedRun{entryOf(&r), alive(r) || r.Held, r.Resumable})
+		}
 	}
-	current := project.Current(recorded)
-	runs := make([]AgedRun, 0, len(current))
-	for i := range current { // there may be many, and each is large
-		r := &current[i]
-		if r.ID == except {
-			continue
+	if policy.MaxSize >= 0 {
+		all := make([]*RunEntry, len(runs))
+		for i := range runs {
+			all[i] = &runs[i].RunEntry
 		}
-		run := AgedRun{Run: r, Live: alive(*r) || r.Held}
-		if policy.MaxSize >= 0 {
-			if run.Bytes, err = store.Size(ctx, r.ID); err != nil && !errors.Is(err, persistence.ErrNotFound) {
-				return Choice{}, store.Failed(err)
-			}
+		if err := measure(ctx, store, all); err != nil {
+			return Choice{}, store.Failed(err)
 		}
-		runs = append(runs, run)
 	}
 	return policy.Choose(runs, time.Now()), nil
+}
+
+// entryOf returns the entry of a run, with the bytes that its listing has. It holds nothing that the run was read from.
+func entryOf(r *persistence.Run) RunEntry {
+	e := RunEntry{ID: persistence.ID(strings.Clone(string(r.ID))), Loop: strings.Clone(r.Loop), Status: r.Status, StartedAt: r.StartedAt, UpdatedAt: r.UpdatedAt, Bytes: r.Bytes}
+	if r.Options.Value(treeOption) != nil {
+		e.options = r.Options
+	}
+	return e
 }
 
 // chosen are the runs that a choice removes.
 func chosen(c Choice) (todo []Removed) {
 	todo = make([]Removed, 0, len(c.Go))
 	for _, r := range c.Go {
-		todo = append(todo, Removed{Run: r.Run, Bytes: r.Bytes})
+		todo = append(todo, Removed{RunEntry: r.RunEntry})
 	}
 	return todo
 }

@@ -19,9 +19,8 @@ type RemoveRequest struct {
 
 // A Removed is a run that is gone, with its events, memory, definition, working folder and logs; or one that would go.
 type Removed struct {
-	Run   *persistence.Run
-	Bytes int64 // that it took
-	// a process that died had begun to remove it: of Run only ID and Loop are known, and Bytes is not
+	RunEntry
+	// a process that died had begun to remove it: only ID and Loop are known
 	CutShort bool
 	Tree     *TreeReport // the work tree that it leaves, which is never removed with the records; nil = none
 }
@@ -51,7 +50,7 @@ func (e *Engine) Remove(ctx context.Context, r RemoveRequest) ([]Removed, error)
 	if err != nil {
 		return finished, several(err, unfinished, ErrNothingRemoved)
 	}
-	if err := measure(ctx, store, todo); err != nil {
+	if err := measure(ctx, store, entries(todo)); err != nil {
 		return finished, several(store.Failed(err), unfinished)
 	}
 	gone, err := e.remove(ctx, store, todo)
@@ -69,15 +68,15 @@ func removable(ctx context.Context, store *project.Records, r RemoveRequest, gon
 		}
 		run, err := f.Exactly(ctx, id)
 		switch {
-		case err != nil && slices.ContainsFunc(gone, func(g Removed) bool { return string(g.Run.ID) == id }):
+		case err != nil && slices.ContainsFunc(gone, func(g Removed) bool { return string(g.ID) == id }):
 		case err != nil:
 			errs = append(errs, err)
 		case alive(run):
 			errs = append(errs, &persistence.HeldError{ID: run.ID, Owner: run.Owner})
 		case run.Resumable && !r.Force:
 			errs = append(errs, &ResumableError{run})
-		case !slices.ContainsFunc(todo, func(t Removed) bool { return t.Run.ID == run.ID }):
-			todo = append(todo, Removed{Run: &run})
+		case !slices.ContainsFunc(todo, func(t Removed) bool { return t.ID == run.ID }):
+			todo = append(todo, Removed{RunEntry: entryOf(&run)})
 		}
 	}
 	return todo, several(errs...)
@@ -87,19 +86,31 @@ func removable(ctx context.Context, store *project.Records, r RemoveRequest, gon
 func finishRemovals(ctx context.Context, store *project.Records) (gone []Removed, _ error) {
 	ids, err := FinishRemovals(ctx, store)
 	for _, id := range ids {
-		gone = append(gone, Removed{Run: &persistence.Run{ID: id, Loop: project.LoopOf(string(id))}, CutShort: true})
+		gone = append(gone, Removed{RunEntry: RunEntry{ID: id, Loop: project.LoopOf(string(id))}, CutShort: true})
 	}
 	return gone, err
 }
 
 // measure finds out how much room runs take. One that went since it was listed takes none.
-func measure(ctx context.Context, store *project.Records, runs []Removed) (err error) {
-	for i := range runs {
-		if runs[i].Bytes, err = store.Size(ctx, runs[i].Run.ID); err != nil && !errors.Is(err, persistence.ErrNotFound) {
-			return err
-		}
+func measure(ctx context.Context, store *project.Records, runs []*RunEntry) error {
+	ids, listed := make([]persistence.ID, len(runs)), make([]int64, len(runs))
+	for i, r := range runs {
+		ids[i], listed[i] = r.ID, r.Bytes
 	}
-	return nil
+	sizes, err := store.Sizes(ctx, ids, listed)
+	for i, n := range sizes {
+		runs[i].Bytes = n
+	}
+	return err
+}
+
+// entries are those of runs.
+func entries(runs []Removed) []*RunEntry {
+	all := make([]*RunEntry, len(runs))
+	for i := range runs {
+		all[i] = &runs[i].RunEntry
+	}
+	return all
 }
 
 // remove removes runs and returns those that are gone by it. One that cannot be removed does not keep the others.
@@ -113,7 +124,7 @@ func (e *Engine) remove(ctx context.Context, store *project.Records, todo []Remo
 		if len(todo) > 1 {
 			e.bus.tell(Progress{i, len(todo)})
 		}
-		err := store.Remove(ctx, t.Run.ID)
+		err := store.Remove(ctx, t.ID)
 		_, remains := errors.AsType[*persistence.RemainsError](err)
 		switch {
 		case remains:
@@ -121,10 +132,10 @@ func (e *Engine) remove(ctx context.Context, store *project.Records, todo []Remo
 		case errors.Is(err, persistence.ErrNotFound):
 			continue // another process was quicker
 		case err != nil:
-			errs = append(errs, fmt.Errorf("run %s was not removed: %w", t.Run.ID, err))
+			errs = append(errs, fmt.Errorf("run %s was not removed: %w", t.ID, err))
 			continue
 		}
-		if tree, left := TreeLeft(context.WithoutCancel(ctx), e.p, e.o, *t.Run); left {
+		if tree, left := TreeLeft(context.WithoutCancel(ctx), e.p, e.o, persistence.Run{ID: t.ID, Options: t.options}); left {
 			t.Tree = &tree
 		}
 		gone = append(gone, t)
@@ -142,7 +153,7 @@ func (e *Engine) forget(ctx context.Context, gone []Removed) error {
 	}
 	ids := make([]persistence.ID, len(gone))
 	for i, g := range gone {
-		ids[i] = g.Run.ID
+		ids[i] = g.ID
 	}
 	err := forgetUndo(ctx, e.p, ids)
 	for _, id := range ids {

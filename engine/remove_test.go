@@ -35,7 +35,7 @@ func endedRun(ctx context.Context, t *testing.T, e *Engine, dir string) persiste
 func idsOf(rs []Removed) string {
 	var ids []string
 	for _, r := range rs {
-		ids = append(ids, string(r.Run.ID))
+		ids = append(ids, string(r.ID))
 	}
 	return strings.Join(ids, " ")
 }

@@ -98,7 +98,7 @@ func (e *Engine) removeInTurn(ctx context.Context, store *project.Records, todo 
 	for i := range todo {
 		one := todo[i : i+1]
 		if unknown {
-			if err := measure(ctx, store, one); err != nil {
+			if err := measure(ctx, store, entries(one)); err != nil {
 				return gone, several(append(errs, store.Failed(err))...)
 			}
 		}

@@ -17,11 +17,14 @@ type busyStore struct {
 	removed     []string
 }
 
-func (s *busyStore) Size(context.Context, persistence.ID) (int64, error) {
-	if s.sized++; s.sized == s.left {
-		s.stop()
+func (s *busyStore) Sizes(_ context.Context, ids []persistence.ID, _ []int64) (sizes []int64, _ error) {
+	for range ids {
+		if s.sized++; s.sized == s.left {
+			s.stop()
+		}
+		sizes = append(sizes, 10)
 	}
-	return 10, nil
+	return sizes, nil
 }
 
 func (s *busyStore) Remove(_ context.Context, id persistence.ID) error {
@@ -37,7 +40,7 @@ func TestRetentionThatIsCutShortGetsSomewhere(t *testing.T) {
 	s := &busyStore{left: 3, stop: stop}
 	var todo []Removed
 	for _, id := range []string{"a", "b", "c", "d"} {
-		todo = append(todo, Removed{Run: &persistence.Run{ID: persistence.ID(id)}})
+		todo = append(todo, Removed{RunEntry: RunEntry{ID: persistence.ID(id)}})
 	}
 	e := New(openIn(t, t.TempDir()), Options{})
 	gone, _ := e.removeInTurn(ctx, &project.Records{Store: s}, todo, true)

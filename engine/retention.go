@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -15,11 +16,21 @@ type Policy struct {
 	MaxSize   int64         // bytes that all runs together may take: the oldest go until they do; negative = any
 }
 
-// An AgedRun is one that is recorded, and what it takes.
+// A RunEntry is what is known of a run that may be removed: of twenty thousand, no more is held.
+type RunEntry struct {
+	ID                   persistence.ID
+	Loop                 string
+	Status               persistence.Status
+	StartedAt, UpdatedAt time.Time
+	Bytes                int64      // see persistence.Store.Sizes
+	options              *value.Map // of a run with a work tree
+}
+
+// An AgedRun is one that is recorded.
 type AgedRun struct {
-	*persistence.Run
-	Live  bool  // a process owns it, or may
-	Bytes int64 // see persistence.Store.Size
+	RunEntry
+	Live      bool // a process owns it, or may
+	Resumable bool
 }
 
 // A Choice says which runs go.

@@ -18,7 +18,7 @@ func run(name string) AgedRun {
 	// without a kind it reads two
 	_, _ = fmt.Sscanf(strings.ReplaceAll(name, "-", " "), "%s %d %s", &loop, &days, &kind)
 	at := now.Add(-time.Duration(days) * 24 * time.Hour)
-	r := AgedRun{Bytes: 100, Run: &persistence.Run{ID: persistence.ID(name), Loop: loop, Status: persistence.Completed, StartedAt: at, UpdatedAt: at}}
+	r := AgedRun{RunEntry: RunEntry{ID: persistence.ID(name), Loop: loop, Status: persistence.Completed, StartedAt: at, UpdatedAt: at, Bytes: 100}}
 	switch kind {
 	case "live":
 		r.Live, r.Status = true, persistence.Running

@@ -27,7 +27,7 @@ type Track interface {
 type Summaries interface {
 	// Of returns the text of a run. It is false where there is none, or where the record has changed since.
 	Of(r Run) (text string, ok bool)
-	// Keep keeps the text of a run whose events were read, all of them and without damage, after Summaries returned.
+	// Keep keeps the text of a run whose events were read, all that can be, after Summaries returned.
 	Keep(r Run, text string)
 	// Close has the texts that were kept found by the next reader, as far as that saves it much.
 	Close()
@@ -83,6 +83,34 @@ func (Plain) MarkInterrupted(context.Context, []Tidying) []error { return nil }
 // Scrub is that of [Store].
 func (Plain) Scrub(context.Context, ID, func(string) string, func() error) (bool, error) {
 	return false, errors.ErrUnsupported
+}
+
+// EachOf yields what runs returns.
+func EachOf(runs func() ([]Run, error)) iter.Seq2[Run, error] {
+	return func(yield func(Run, error) bool) {
+		all, err := runs()
+		if err != nil {
+			yield(Run{}, err)
+			return
+		}
+		for i := range all {
+			if !yield(all[i], nil) {
+				return
+			}
+		}
+	}
+}
+
+// SizesOf returns what size returns for each run, and 0 for one that is gone.
+func SizesOf(ctx context.Context, ids []ID, size func(context.Context, ID) (int64, error)) (sizes []int64, err error) {
+	for _, id := range ids {
+		n, err := size(ctx, id)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes, nil
 }
 
 type noSummaries struct{}

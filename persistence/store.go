@@ -142,6 +142,8 @@ type Run struct {
 	Events  string     // path of the event file, for a person; "" where there is none
 	Log     string     // path of the state file
 	Damage  []string   // what could not be read, each with its file
+	// bytes that its records take, as they were when it was listed; 0 = that was not looked at
+	Bytes int64
 	// when it was read nothing had ever been asked of it: it has no commands. false = it may have some
 	Unasked bool
 	Unread  error // what kept its journal from being read; Damage names it, too. nil = it was read
@@ -275,9 +277,11 @@ type Store interface {
 	// Summaries returns the texts that readers worked out from the events of archived runs and the store keeps, so
 	// that these are read once. Close is to be called.
 	Summaries() Summaries
-	// Size returns how many bytes a run takes: what is recorded about it, and the files of its working folder.
-	// Symlinks are not followed.
-	Size(ctx context.Context, id ID) (int64, error)
+	// Each yields what Runs returns, in the same order, without holding all of it.
+	Each(ctx context.Context, q Query) iter.Seq2[Run, error]
+	// Sizes returns how many bytes each of some runs takes: what is recorded about it, and the files of its working
+	// folder; 0 for a run that is gone. Symlinks are not followed. listed has [Run.Bytes] of each.
+	Sizes(ctx context.Context, ids []ID, listed []int64) ([]int64, error)
 
 	// Crowded reports at once, without reading runs, whether there may be more than n runs among the running ones;
 	// false where that is not known.

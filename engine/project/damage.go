@@ -77,46 +77,55 @@ func (m damageMark) text(r persistence.Run) string {
 	return (&persistence.DamageError{File: m.File, Offset: m.Offset, What: m.What}).Error()
 }
 
-// damageMarks holds the marks of a store as this process last read them. Several goroutines may use it at once.
+// damageMarks holds the marks of a store as this process last read or changed them. Several goroutines may use it at once.
 type damageMarks struct {
 	mu   sync.Mutex
 	of   map[persistence.ID]damageMark // guarded by mu
 	read time.Time                     // guarded by mu
+	took time.Duration                 // to read them; guarded by mu
 }
 
-// marks returns the marks of all runs, those of the last reading where the ledger cannot be read.
-func (r *Records) marks(ctx context.Context) map[persistence.ID]damageMark {
+// mark returns the mark of a run, that of the last reading where the ledger cannot be read, and whether it has one.
+func (r *Records) mark(ctx context.Context, id persistence.ID) (m damageMark, marked bool) {
 	if r.damage == nil {
-		return nil
+		return m, false
 	}
-	r.damage.mu.Lock()
-	defer r.damage.mu.Unlock()
-	if time.Since(r.damage.read) < marksFresh {
-		return r.damage.of
-	}
-	entries, err := r.Ledger().Entries(ctx, damageList)
-	if err != nil {
-		return r.damage.of
-	}
-	of := map[persistence.ID]damageMark{}
-	for _, e := range entries {
-		var m damageMark
-		if json.Unmarshal(e.Body, &m) == nil && m.open() {
-			of[persistence.ID(e.Key)] = m
+	d := r.damage
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if began := time.Now(); began.Sub(d.read) >= max(marksFresh, 20*d.took) { // where there are thousands, that takes long
+		if entries, err := r.Ledger().Entries(ctx, damageList); err == nil {
+			d.of = map[persistence.ID]damageMark{}
+			for _, e := range entries {
+				var m damageMark
+				if json.Unmarshal(e.Body, &m) == nil && m.open() {
+					d.of[persistence.ID(e.Key)] = m
+				}
+			}
+			d.read = time.Now()
+			d.took = d.read.Sub(began)
 		}
 	}
-	r.damage.of, r.damage.read = of, time.Now()
-	return of
+	m, marked = d.of[id]
+	return m, marked
+}
+
+// changed notes the mark of a run that this process has changed.
+func (d *damageMarks) changed(id persistence.ID, m damageMark) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case !m.open():
+		delete(d.of, id)
+	case d.of != nil: // else they are read when one is asked for
+		d.of[id] = m
+	}
 }
 
 // addMarks adds the marked damage to runs, and takes away what was accepted.
 func (r *Records) addMarks(ctx context.Context, runs []persistence.Run) {
-	if len(runs) == 0 {
-		return
-	}
-	marks := r.marks(ctx)
 	for i := range runs {
-		if m, marked := marks[runs[i].ID]; marked {
+		if m, marked := r.mark(ctx, runs[i].ID); marked {
 			runs[i].Damage = m.add(runs[i], m.text(runs[i]))
 		}
 	}
@@ -167,9 +176,9 @@ func (r *Records) changeMark(ctx context.Context, id persistence.ID, change func
 		if err == nil && !e.Open {
 			err = l.Trim(ctx, damageList, time.Now(), 0)
 		}
-		r.damage.mu.Lock()
-		r.damage.read = time.Time{}
-		r.damage.mu.Unlock()
+		if err == nil {
+			r.damage.changed(id, m)
+		}
 		return err
 	}
 }
@@ -181,7 +190,7 @@ func (r *Records) MarkDamage(ctx context.Context, id persistence.ID, err error) 
 	if !damaged || r.damage == nil {
 		return
 	}
-	if m := r.marks(ctx)[id]; m.accepted(d.Error()) || m.What == d.What && m.Offset == d.Offset {
+	if m, _ := r.mark(ctx, id); m.accepted(d.Error()) || m.What == d.What && m.Offset == d.Offset {
 		return
 	}
 	_ = r.changeMark(context.WithoutCancel(ctx), id, func(m *damageMark) { m.File, m.Offset, m.What = d.File, d.Offset, d.What })
@@ -190,7 +199,7 @@ func (r *Records) MarkDamage(ctx context.Context, id persistence.ID, err error) 
 // UnmarkDamage removes the mark of a run whose events were all read, with no damage but what was accepted, if
 // that was met.
 func (r *Records) UnmarkDamage(ctx context.Context, id persistence.ID, accepted bool) {
-	if m := r.marks(ctx)[id]; m.What == "" && (accepted || len(m.Accepted) == 0) {
+	if m, _ := r.mark(ctx, id); m.What == "" && (accepted || len(m.Accepted) == 0) {
 		return
 	}
 	_ = r.changeMark(context.WithoutCancel(ctx), id, func(m *damageMark) {
@@ -217,7 +226,7 @@ func (r *Records) watched(ctx context.Context, id persistence.ID, after uint64, 
 			some = true
 			if IsDamage(err) {
 				met = true
-				if first == nil && !r.marks(ctx)[id].accepted(err.Error()) {
+				if m, _ := r.mark(ctx, id); first == nil && !m.accepted(err.Error()) {
 					first = err
 				}
 			} else if err != nil {
@@ -274,8 +283,8 @@ func (r *Records) CheckTaken(ctx context.Context, run persistence.Run) (told, la
 // check returns a run with its damage: what it has already, what is among its events if they are read, and its
 // mark unless they were read without an error. found is the damage among the events.
 func (r *Records) check(ctx context.Context, run persistence.Run, read bool) (_ persistence.Run, found []string) {
-	marked := r.marks(ctx)[run.ID].text(run)
-	clean := false
+	was, _ := r.mark(ctx, run.ID)
+	marked, clean := was.text(run), false
 	if read {
 		found, clean = r.readDamage(ctx, run)
 	}
@@ -285,7 +294,8 @@ func (r *Records) check(ctx context.Context, run persistence.Run, read bool) (_ 
 	} else {
 		more = append(slices.Clip(found), marked)
 	}
-	run.Damage = r.marks(ctx)[run.ID].add(run, more...)
+	now, _ := r.mark(ctx, run.ID)
+	run.Damage = now.add(run, more...)
 	return run, found
 }
 
@@ -332,7 +342,7 @@ func (r *Records) AcceptDamage(ctx context.Context, run persistence.Run) ([]stri
 // Remove removes a run and the mark of its damage.
 func (r *Records) Remove(ctx context.Context, id persistence.ID) error {
 	err := r.Store.Remove(ctx, id)
-	if _, marked := r.marks(ctx)[id]; err == nil && marked {
+	if _, marked := r.mark(ctx, id); err == nil && marked {
 		_ = r.changeMark(ctx, id, func(m *damageMark) { *m = damageMark{} })
 	}
 	return err

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -35,6 +36,12 @@ func (f Finder) Loop(ctx context.Context, name string, limit int) ([]persistence
 func (f Finder) Chosen(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	q.Readings = f.Readings
 	return f.Store.Runs(ctx, q)
+}
+
+// Each yields what Chosen returns.
+func (f Finder) Each(ctx context.Context, q persistence.Query) iter.Seq2[persistence.Run, error] {
+	q.Readings = f.Readings
+	return f.Store.Each(ctx, q)
 }
 
 func (f Finder) query(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
@@ -230,6 +237,37 @@ func Current(runs []persistence.Run) []persistence.Run {
 		kept = append(kept, reconcile.View(r, Alive(r)))
 	}
 	return kept
+}
+
+// EachCurrent yields runs, newest first, as [Current] returns them. The error is the last that is yielded.
+func EachCurrent(runs iter.Seq2[persistence.Run, error]) iter.Seq2[persistence.Run, error] {
+	return func(yield func(persistence.Run, error) bool) {
+		var same []persistence.Run // that may be one run in two places
+		pass := func() (more bool) {
+			for _, r := range Current(same) {
+				if !yield(r, nil) {
+					return false
+				}
+			}
+			same = same[:0]
+			return true
+		}
+		for r, err := range runs {
+			if err == nil && len(same) > 0 && same[0].RunID == r.RunID {
+				same = append(same, r)
+				continue
+			}
+			if !pass() {
+				return
+			}
+			if err != nil {
+				yield(persistence.Run{}, err)
+				return
+			}
+			same = append(same, r)
+		}
+		pass()
+	}
 }
 
 // AsNow returns a run as it is now, whatever is recorded.

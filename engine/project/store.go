@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/disk"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 	"loops/persistence/sqlstore"
@@ -130,16 +131,39 @@ func (r *Records) Key() string {
 // look at the owner. Damage that was found in events before is among that of the runs.
 func (r *Records) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	runs, err := r.Store.Runs(ctx, q)
-	for i, was := range runs {
-		if was.Status == persistence.Running && !Alive(was) {
-			if again, err := r.Store.Runs(ctx, persistence.Query{ID: was.ID, Anywhere: q.Anywhere, Readings: q.Readings, HeldReadings: q.HeldReadings}); err == nil && len(again) == 1 {
-				runs[i] = again[0]
-			}
-		}
-		runs[i].File = r.Project.Absolute(runs[i].File)
+	for i := range runs {
+		r.complete(ctx, q, &runs[i])
 	}
 	r.addMarks(ctx, runs)
 	return runs, err
+}
+
+// Each yields the runs that Runs returns.
+func (r *Records) Each(ctx context.Context, q persistence.Query) iter.Seq2[persistence.Run, error] {
+	return func(yield func(persistence.Run, error) bool) {
+		one := make([]persistence.Run, 1)
+		for run, err := range r.Store.Each(ctx, q) {
+			if err == nil {
+				one[0] = run
+				r.complete(ctx, q, &one[0])
+				r.addMarks(ctx, one)
+				run = one[0]
+			}
+			if !yield(run, err) {
+				return
+			}
+		}
+	}
+}
+
+// complete reads a run again whose owner ended since it was listed, and makes the path of its file absolute.
+func (r *Records) complete(ctx context.Context, q persistence.Query, run *persistence.Run) {
+	if run.Status == persistence.Running && !Alive(*run) {
+		if again, err := r.Store.Runs(ctx, persistence.Query{ID: run.ID, Anywhere: q.Anywhere, Readings: q.Readings, HeldReadings: q.HeldReadings}); err == nil && len(again) == 1 {
+			*run = again[0]
+		}
+	}
+	run.File = r.Project.Absolute(run.File)
 }
 
 // SQLiteFile returns the path of a database of SQLite.
@@ -233,6 +257,20 @@ func (d Database) Runs(ctx context.Context, q persistence.Query) ([]persistence.
 	return runs, aboutDatabase(err)
 }
 
+// Each is that of the store.
+func (d Database) Each(ctx context.Context, q persistence.Query) iter.Seq2[persistence.Run, error] {
+	return func(yield func(persistence.Run, error) bool) {
+		for r, err := range d.Store.Each(ctx, q) {
+			if r.Reading != nil {
+				r.Reading = databaseReading{r.Reading}
+			}
+			if !yield(r, aboutDatabase(err)) {
+				return
+			}
+		}
+	}
+}
+
 // A databaseReading is a reading whose errors are known to be about the database.
 type databaseReading struct{ persistence.Reading }
 
@@ -304,10 +342,10 @@ func (d Database) FinishRemovals(ctx context.Context) ([]persistence.ID, error) 
 	return ids, aboutDatabase(err)
 }
 
-// Size is that of the store.
-func (d Database) Size(ctx context.Context, id persistence.ID) (int64, error) {
-	n, err := d.Store.Size(ctx, id)
-	return n, aboutDatabase(err)
+// Sizes are those of the store.
+func (d Database) Sizes(ctx context.Context, ids []persistence.ID, listed []int64) ([]int64, error) {
+	sizes, err := d.Store.Sizes(ctx, ids, listed)
+	return sizes, aboutDatabase(err)
 }
 
 // Import is that of the store.
@@ -359,18 +397,34 @@ func (r *Records) Newest(ctx context.Context, id persistence.ID, each func(fsm.E
 	return nil
 }
 
-// Size is that of the store and of the logs that the run wrote in the background.
-func (r *Records) Size(ctx context.Context, id persistence.ID) (int64, error) {
-	n, err := r.Store.Size(ctx, id)
+// manyLogs is for how many runs the names of all logs are read.
+const manyLogs = 100
+
+// Sizes are those of the store and of the logs that the runs wrote in the background.
+func (r *Records) Sizes(ctx context.Context, ids []persistence.ID, listed []int64) ([]int64, error) {
+	sizes, err := r.Store.Sizes(ctx, ids, listed)
 	if err != nil {
-		return n, err
+		return nil, err
 	}
-	for _, path := range persistence.LogFiles(r.Logs, id) {
-		if info, err := os.Lstat(path); err == nil {
-			n += info.Size()
+	var logs map[string]bool // by name; nil = each is looked for
+	if len(ids) > manyLogs {
+		logs = map[string]bool{}
+		_ = disk.EachName(r.Logs, func(name string) { logs[name] = true })
+	}
+	for i, id := range ids {
+		if logs != nil && len(logs) == 0 {
+			break
+		}
+		for _, path := range persistence.LogFiles(r.Logs, id) {
+			if logs != nil && !logs[filepath.Base(path)] {
+				continue
+			}
+			if info, err := os.Lstat(path); err == nil {
+				sizes[i] += info.Size()
+			}
 		}
 	}
-	return n, nil
+	return sizes, nil
 }
 
 // RecordsMark distinguishes where the runs of a project are recorded from any other place: there an id is of one run. A

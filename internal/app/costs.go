@@ -75,30 +75,29 @@ func (s *Service) Costs(ctx context.Context, name, since, prices string) (*Costs
 	if err != nil {
 		return nil, err
 	}
-	var runs []persistence.Run
-	if name == "" {
-		runs, err = f.Store.Runs(ctx, persistence.Query{Filter: period.Filter()})
-		runs = project.Current(runs)
-	} else {
-		runs, err = f.Runs(ctx, name, 0)
-	}
-	if err != nil {
-		return nil, f.Store.Failed(err)
-	}
-	if len(runs) == 0 && name != "" {
-		if _, err := s.Project.Resolve(name); err != nil {
-			return nil, NoSuchRun(ctx, f, name)
+	q := persistence.Query{Filter: period.Filter()}
+	if name != "" {
+		some, err := f.Runs(ctx, name, 2)
+		if err != nil {
+			return nil, f.Store.Failed(err)
 		}
+		if len(some) == 0 {
+			if _, err := s.Project.Resolve(name); err != nil {
+				return nil, NoSuchRun(ctx, f, name)
+			}
+			return &Costs{}, nil
+		}
+		if len(some) == 1 && f.IsNamed(some[0], name) {
+			sheet, err := CostSheet(ctx, f, some[0], known, s.damaged)
+			return &Costs{Run: &some[0], Sheet: sheet}, err
+		}
+		q.Loop = some[0].Loop
 	}
-	if len(runs) == 1 && f.IsNamed(runs[0], name) {
-		sheet, err := CostSheet(ctx, f, runs[0], known, s.damaged)
-		return &Costs{Run: &runs[0], Sheet: sheet}, err
-	}
-	c, filter, sums := &Costs{}, period.Filter(), s.costSums(f)
+	c, sums := &Costs{}, s.costSums(f)
 	defer sums.Close()
-	for _, r := range runs {
-		if !filter.Matches(r) {
-			continue
+	for r, err := range project.EachCurrent(f.Each(ctx, q)) {
+		if err != nil {
+			return nil, f.Store.Failed(err)
 		}
 		sum, err := sums.Of(ctx, r)
 		if err != nil {

@@ -34,16 +34,15 @@ func (s *Service) Forecast(ctx context.Context, name, since string) (*api.Foreca
 	if err != nil {
 		return nil, err
 	}
-	runs, err := RunsOf(ctx, f, name, 0, period.Filter())
-	if err != nil {
-		return nil, err
-	}
 	o := &api.Forecast{Loop: name, Needed: forecastRuns}
 	used := map[string][]float64{}
 	add := func(kind string, v float64) { used[kind] = append(used[kind], v) }
 	sums := s.costSums(f)
 	defer sums.Close()
-	for _, r := range runs {
+	for r, err := range EachOf(ctx, f, name, 0, period.Filter()) {
+		if err != nil {
+			return nil, err
+		}
 		switch r.Status {
 		case persistence.Completed, persistence.Failed, persistence.TimedOut:
 		default:

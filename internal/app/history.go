@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -43,6 +44,7 @@ type HistoryQuery struct {
 	Group        string   // "outcome", "day", or "" for each run by itself
 	Cost         bool     // of each run
 	Output       bool     // what actions printed is wanted too
+	OneByOne     bool     // of runs, only [History.Each] is asked
 }
 
 // A History is what was asked for: runs, or events of one run.
@@ -51,12 +53,21 @@ type History struct {
 	Events []fsm.Event      // oldest first
 	More   string           // says that there are more events; "" = there are none, or a limit was given
 
-	Runs  []persistence.Run // newest first
+	Runs  []persistence.Run // newest first; nil where they are asked for one by one
 	Limit int               // of runs; 0 = none
 	Table view.RunTable
 	Days  []inspect.Day // newest first, where runs are counted by day
 
 	group string
+	each  iter.Seq2[persistence.Run, error] // nil = they are in Runs
+}
+
+// Each yields the runs, newest first.
+func (h *History) Each() iter.Seq2[persistence.Run, error] {
+	if h.each != nil {
+		return h.each
+	}
+	return persistence.EachOf(func() ([]persistence.Run, error) { return h.Runs, nil })
 }
 
 // Statuses are what a status of a run may be asked for: those of the records, one for a record that cannot be
@@ -260,6 +271,20 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	if q.Failed && len(q.Status) == 0 {
 		bad := Bad()
 		filter.Statuses, filter.Unmerged = bad.Statuses, bad.Unmerged
+	}
+	if q.OneByOne && h.Limit == 0 && h.group == "" && !q.Cost && q.Text+q.State == "" {
+		h.Table.Waits = map[persistence.ID]*fsm.Wait{}
+		h.each = func(yield func(persistence.Run, error) bool) {
+			for r, err := range EachOf(ctx, f, q.Loop, 0, filter) {
+				if w := WaitNow(ctx, f, r); w != nil {
+					h.Table.Waits[r.ID] = w
+				}
+				if !yield(r, err) {
+					return
+				}
+			}
+		}
+		return h, nil
 	}
 	runs, err := RunsOf(ctx, f, q.Loop, h.Limit, filter)
 	if err == nil {

@@ -1,8 +1,8 @@
 package app
 
 import (
-	"cmp"
 	"context"
+	"iter"
 	"strconv"
 	"time"
 
@@ -75,44 +75,77 @@ func (p Period) Contains(t time.Time) bool {
 // RunsOf returns the newest runs of a loop, or of all loops for the name "", that a filter selects, limit at
 // most (0 = all). Its Keep is asked about runs as they are now. A name that has no runs, and is no loop's, is
 // an error.
-func RunsOf(ctx context.Context, f project.Finder, name string, limit int, filter persistence.Filter) ([]persistence.Run, error) {
+func RunsOf(ctx context.Context, f project.Finder, name string, limit int, filter persistence.Filter) (runs []persistence.Run, _ error) {
+	for r, err := range EachOf(ctx, f, name, limit, filter) {
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// EachOf yields what RunsOf returns. Without a limit, not all of it is held.
+func EachOf(ctx context.Context, f project.Finder, name string, limit int, filter persistence.Filter) iter.Seq2[persistence.Run, error] {
 	if keep := filter.Keep; keep != nil {
 		filter.Keep = func(r persistence.Run) bool { return keep(project.AsNow(r)) }
 	}
-	for _, in := range []func(string) string{func(given string) string { return given }, f.NameIn} {
-		loop := in(name)
-		if loop == "" && name != "" {
-			continue
+	return func(yield func(persistence.Run, error) bool) {
+		for _, in := range []func(string) string{func(given string) string { return given }, f.NameIn} {
+			loop, some := in(name), false
+			if loop == "" && name != "" {
+				continue
+			}
+			for r, err := range selected(ctx, f, loop, limit, filter) {
+				if some = true; !yield(r, err) || err != nil {
+					return
+				}
+			}
+			if some || name == "" {
+				return
+			}
+			any, err := f.Loop(ctx, loop, 1)
+			if err != nil {
+				yield(persistence.Run{}, f.Store.Failed(err))
+				return
+			}
+			if len(any) > 0 {
+				return
+			}
 		}
-		kept, err := selected(ctx, f, loop, limit, filter)
-		if err != nil || len(kept) > 0 || name == "" {
-			return kept, err
-		}
-		some, err := f.Loop(ctx, loop, 1)
-		if err != nil {
-			return nil, f.Store.Failed(err)
-		}
-		if len(some) > 0 {
-			return nil, nil
+		if _, err := f.Project.Resolve(name); err != nil {
+			yield(persistence.Run{}, noLoop(ctx, f, name))
 		}
 	}
-	if _, err := f.Project.Resolve(name); err != nil {
-		return nil, noLoop(ctx, f, name)
-	}
-	return nil, nil
 }
 
-func selected(ctx context.Context, f project.Finder, loop string, limit int, filter persistence.Filter) ([]persistence.Run, error) {
-	for look := limit; ; look *= 2 {
-		runs, err := f.Chosen(ctx, persistence.Query{Loop: loop, Limit: look, Filter: filter, HeldReadings: true})
-		if err != nil {
-			return nil, f.Store.Failed(err)
+// selected yields the runs of a loop that a filter selects, as they are now. The error is the last that is yielded.
+func selected(ctx context.Context, f project.Finder, loop string, limit int, filter persistence.Filter) iter.Seq2[persistence.Run, error] {
+	q := persistence.Query{Loop: loop, Filter: filter, HeldReadings: true}
+	return func(yield func(persistence.Run, error) bool) {
+		if limit == 0 {
+			for r, err := range project.EachCurrent(f.Each(ctx, q)) {
+				if err != nil {
+					err = f.Store.Failed(err)
+				}
+				if !yield(r, err) {
+					return
+				}
+			}
+			return
 		}
-		kept := project.Current(runs)
-		// A run with a record in two places is one.
-		if limit == 0 || len(kept) >= limit || len(runs) < look {
-			return kept[:min(len(kept), cmp.Or(limit, len(kept)))], nil
-		}
+		persistence.EachOf(func() ([]persistence.Run, error) {
+			for q.Limit = limit; ; q.Limit *= 2 {
+				runs, err := f.Chosen(ctx, q)
+				if err != nil {
+					return nil, f.Store.Failed(err)
+				}
+				// A run with a record in two places is one.
+				if kept := project.Current(runs); len(kept) >= limit || len(runs) < q.Limit {
+					return kept[:min(len(kept), limit)], nil
+				}
+			}
+		})(yield)
 	}
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"loops/engine/project"
@@ -33,21 +34,29 @@ func (s *Summaries) Of(ctx context.Context, r persistence.Run) (*inspect.Summary
 	}
 	if text, ok := s.kept.Of(r); ok {
 		if m, ok := inspect.ParseSummary(text); ok {
+			if d := m.Damage; d != nil {
+				s.report(&persistence.DamageError{File: map[bool]string{true: r.Events, false: r.Log}[d.Journal], Offset: d.Offset, What: d.What}, readOn)
+			}
 			return &m, nil
 		}
 	}
-	reader, damaged := inspect.NewSummaryReader(), false
+	reader := inspect.NewSummaryReader()
+	var damage error // the first: there is a line for each run
 	err := eachEvent(ctx, s.f, r, func(err error, then string) {
-		if !damaged { // a line for each run
+		if damage == nil {
+			damage = err
 			s.report(err, then)
 		}
-		damaged = true
 	}, reader.Add)
 	if err != nil {
 		return nil, err
 	}
 	m := reader.Close(project.Alive(r))
-	if !damaged {
+	known := damage == nil
+	if d, ok := errors.AsType[*persistence.DamageError](damage); ok && (d.File == r.Events || d.File == r.Log) {
+		m.Damage, known = &inspect.Damage{Journal: d.File == r.Events, Offset: d.Offset, What: d.What}, true
+	}
+	if known {
 		s.kept.Keep(r, m.Text())
 	}
 	return m, nil

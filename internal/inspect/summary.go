@@ -15,6 +15,15 @@ type Summary struct {
 	worked time.Duration // time of actions that are not prompts
 	uses   []use         // of prompts and judges, in the order of their events
 	inside []string      // states that were entered in sub-loops, branches and items, sorted
+
+	Damage *Damage // in the records that it was made of; nil = none
+}
+
+// Damage is the first that is damaged in the records of a run.
+type Damage struct {
+	Journal bool  // in its journal; else in its state file
+	Offset  int64 // as [persistence.DamageError] has it
+	What    string
 }
 
 // A stateSummary has all visits of one state.

@@ -9,7 +9,7 @@ import (
 )
 
 // summaryFormat is the first byte of the text of a summary. Text of another version is not read.
-const summaryFormat = 4
+const summaryFormat = 5
 
 // Text returns the summary as text, which [ParseSummary] reads.
 func (s *Summary) Text() string {
@@ -43,6 +43,16 @@ func (s *Summary) Text() string {
 	}
 	w.number(int64(len(s.inside)))
 	w.text(s.inside...)
+	switch d := s.Damage; {
+	case d == nil:
+		w.number(damageNone)
+	case d.Journal:
+		w.number(damageJournal, d.Offset)
+		w.text(d.What)
+	default:
+		w.number(damageState, d.Offset)
+		w.text(d.What)
+	}
 	return string(w)
 }
 
@@ -80,8 +90,18 @@ func ParseSummary(text string) (s Summary, ok bool) {
 	for i := range s.inside {
 		s.inside[i] = r.text()
 	}
+	if in := r.number(); in != damageNone {
+		s.Damage = &Damage{in == damageJournal, r.number(), r.text()}
+	}
 	return s, !r.bad && r.rest == ""
 }
+
+// Which file of the records is damaged.
+const (
+	damageNone = iota
+	damageState
+	damageJournal
+)
 
 type summaryWriter []byte
 

@@ -27,20 +27,20 @@ func CutShort(all []engine.Removed) (finished, gone []engine.Removed) {
 // TellFinished says which removals that were cut short came to their end.
 func TellFinished(page *Page, finished []engine.Removed) {
 	for _, r := range finished {
-		terminal.Say(page.Out, "Removed what was left of %s: %s.\n", r.Run.ID, engine.RemovedWhy)
+		terminal.Say(page.Out, "Removed what was left of %s: %s.\n", r.ID, engine.RemovedWhy)
 	}
 }
 
 // RemovedRuns returns runs that were removed.
 func RemovedRuns(all []engine.Removed) []api.RemovedRun {
 	return each(all, func(r engine.Removed) api.RemovedRun {
-		return api.RemovedRun{Instance: string(r.Run.ID), Loop: r.Run.Loop, Status: api.Text(r.Run.Status), Started: api.StampOrNull(r.Run.StartedAt), Bytes: r.Bytes}
+		return api.RemovedRun{Instance: string(r.ID), Loop: r.Loop, Status: api.Text(r.Status), Started: api.StampOrNull(r.StartedAt), Bytes: r.Bytes}
 	})
 }
 
 // RemovedIDs returns the ids of runs that were removed.
 func RemovedIDs(all []engine.Removed) []string {
-	return each(all, func(r engine.Removed) string { return string(r.Run.ID) })
+	return each(all, func(r engine.Removed) string { return string(r.ID) })
 }
 
 // RunIDs are the ids of runs.
@@ -74,7 +74,7 @@ func TellPruned(page *Page, o PruneShown, p engine.Pruned, gone, finished []engi
 	}
 	var table [][]string
 	for _, r := range gone {
-		table = append(table, []string{string(r.Run.ID), string(r.Run.Status), Since(r.Run.UpdatedAt), humanize.Bytes(r.Bytes)})
+		table = append(table, []string{string(r.ID), string(r.Status), Since(r.UpdatedAt), humanize.Bytes(r.Bytes)})
 	}
 	terminal.WriteTable(page.Out, table)
 	verb, frees := "Removed", "frees"

@@ -9,7 +9,7 @@ import (
 // Users are notified that there was no time for retention.
 func TestRetainedText(t *testing.T) {
 	t.Parallel()
-	one := []engine.Removed{{Bytes: 2048}}
+	one := []engine.Removed{{RunEntry: engine.RunEntry{Bytes: 2048}}}
 	for _, c := range []struct {
 		gone []engine.Removed
 		late bool

@@ -2,6 +2,8 @@ package view
 
 import (
 	"fmt"
+	"iter"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -69,19 +71,21 @@ func (t RunTable) Group(g Group) api.OutcomeGroup {
 	}
 }
 
-// Print writes a line for each run. On a terminal a reason is cut so that its line fits.
-func (t RunTable) Print(runs []persistence.Run) error {
+// Print writes a line for each run, and returns how many there are; nothing where there is none. On a terminal a reason
+// is cut so that its line fits.
+func (t RunTable) Print(runs iter.Seq2[persistence.Run, error]) (n int, err error) {
 	w := tabwriter.NewWriter(t.Page.Out, 0, 4, 2, ' ', 0)
-	head, cost, between := "", "", runColumns
+	head, between := "", runColumns
 	if len(t.Costs) > 0 {
 		head, between = "COST\t", runColumns+costColumn
 	}
-	terminal.Say(w, "RUN\tOUTCOME\tSTARTED\tSTEPS\tTIME\t%sREASON\n", head)
+	var rows [][]string // a run is large, and there may be twenty thousand
 	ids := len("RUN")
-	for _, r := range runs {
+	for r, err := range runs {
+		if err != nil {
+			return 0, err
+		}
 		ids = max(ids, humanize.Width(string(r.ID)))
-	}
-	for _, r := range runs {
 		notes := append(terminal.InProject(r), terminal.DamageNote(r)...)
 		if o := r.Origin; o != nil {
 			notes = append(notes, fmt.Sprintf("fork of %s:%d", o.ID, o.Step))
@@ -89,16 +93,25 @@ func (t RunTable) Print(runs []persistence.Run) error {
 		if reason := inspect.ReasonNow(r, t.Waits[r.ID]); reason != "" {
 			notes = append(notes, reason)
 		}
-		reason := strings.Join(notes, "; ")
-		if room := t.Page.Columns - ids - between; t.Page.Columns > 0 {
-			reason = humanize.Cut(reason, max(leastReason, room))
-		}
+		row := []string{strings.Clone(string(r.ID)), inspect.OutcomeNow(r, t.Waits[r.ID]), humanize.Clock(r.StartedAt), strconv.Itoa(r.Step), humanize.Duration(inspect.Elapsed(r))}
 		if head != "" {
-			cost = t.Costs[r.ID].Text() + "\t"
+			row = append(row, t.Costs[r.ID].Text())
 		}
-		terminal.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\n", r.ID, inspect.OutcomeNow(r, t.Waits[r.ID]), humanize.Clock(r.StartedAt), r.Step, humanize.Duration(inspect.Elapsed(r)), cost, humanize.Dash(reason))
+		rows = append(rows, append(row, strings.Clone(strings.Join(notes, "; "))))
 	}
-	return w.Flush()
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	terminal.Say(w, "RUN\tOUTCOME\tSTARTED\tSTEPS\tTIME\t%sREASON\n", head)
+	for _, row := range rows {
+		reason := &row[len(row)-1]
+		if room := t.Page.Columns - ids - between; t.Page.Columns > 0 {
+			*reason = humanize.Cut(*reason, max(leastReason, room))
+		}
+		*reason = humanize.Dash(*reason)
+		terminal.SayRow(w, row...)
+	}
+	return len(rows), w.Flush()
 }
 
 // What the columns between the id of a run and its reason take at most, and the least that is shown of a reason.

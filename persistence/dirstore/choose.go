@@ -24,11 +24,14 @@ type choice struct {
 	d    *Store
 	q    persistence.Query
 	c    *cache
-	live []persistence.Run // those that are not only in the archive and were not looked at yet, newest first
-	used map[string]bool   // the folders of the archive that are among them
-	skip int               // of those that match, so many are still left out
-	all  int               // runs that there may be, where the index knows; 0 = it does not
-	out  []persistence.Run
+	live []persistence.Run          // those that are not only in the archive and were not looked at yet, newest first
+	used map[string]bool            // the folders of the archive that are among them
+	skip int                        // of those that match, so many are still left out
+	all  int                        // runs that there may be, where the index knows; 0 = it does not
+	out  []persistence.Run          // that are returned; with each, those of the same second as the last one
+	n    int                        // runs that were taken
+	each func(persistence.Run) bool // takes the runs in place of out; false = no more are wanted
+	over bool                       // that returned false
 
 	// of one look, used again by the next: a run is large, and there may be a hundred thousand
 	verdicts []verdict
@@ -46,13 +49,16 @@ func again[T any](list []T, n int) []T {
 	return list
 }
 
-// choose is Runs of a query with a filter. A folder whose digest the filter rejects is not read, if its state
+// choose is Runs of a query with a filter; each takes the runs where it is not nil. A folder whose digest the filter rejects is not read, if its state
 // file is as it was; its journal is not looked at then. Of a hundred thousand runs those are read that are
 // returned.
-func (d *Store) choose(ctx context.Context, q persistence.Query, live []persistence.Run, folders iter.Seq[folder], used map[string]bool, c *cache) ([]persistence.Run, error) {
+func (d *Store) choose(ctx context.Context, q persistence.Query, live []persistence.Run, folders iter.Seq[folder], used map[string]bool, c *cache, each func(persistence.Run) bool) ([]persistence.Run, error) {
 	c.openDigests()
 	defer c.closeDigests()
-	ch := choice{d: d, q: q, c: c, live: live, used: used, skip: q.Skip}
+	ch := choice{d: d, q: q, c: c, live: live, used: used, skip: q.Skip, each: each}
+	if each != nil {
+		defer func() { ch.pass() }()
+	}
 	if names, known := c.names(); known && q.Loop != "" {
 		ch.all = len(live) + strings.Count(names, "-"+persistence.EncodeLoop(q.Loop)+"\n")
 	} else if known {
@@ -82,7 +88,7 @@ func (d *Store) choose(ctx context.Context, q persistence.Query, live []persiste
 	return ch.out, nil
 }
 
-func (ch *choice) full() bool { return ch.q.Limit > 0 && len(ch.out) >= ch.q.Limit }
+func (ch *choice) full() bool { return ch.over || ch.q.Limit > 0 && ch.n >= ch.q.Limit }
 
 // take takes a run if it is wanted.
 func (ch *choice) take(r persistence.Run) {
@@ -91,15 +97,32 @@ func (ch *choice) take(r persistence.Run) {
 	case ch.skip > 0:
 		ch.skip--
 	default:
-		if len(ch.out) == cap(ch.out) { // a run is large, and append would copy twenty thousand of them often
+		ch.n++
+		if ch.each != nil && len(ch.out) > 0 && ch.out[0].RunID != r.RunID {
+			ch.pass()
+		}
+		if ch.each == nil && len(ch.out) == cap(ch.out) { // a run is large, and append would copy twenty thousand of them often
 			more := len(ch.out) + fewChosen
 			if len(ch.out) > 0 && ch.q.Limit == 0 { // perhaps it matches all of them
 				more = max(more, ch.all-len(ch.out))
 			}
 			ch.out = slices.Grow(ch.out, more)
 		}
-		ch.out = add(ch.out, r)
+		before := len(ch.out)
+		if ch.out = add(ch.out, r); len(ch.out) == before { // in place of its live record
+			ch.n--
+		}
 	}
+}
+
+// pass passes on the runs of one second, which are in no order.
+func (ch *choice) pass() {
+	persistence.SortRuns(ch.out)
+	for _, r := range ch.out {
+		ch.over = ch.over || !ch.each(r)
+	}
+	clear(ch.out)
+	ch.out = ch.out[:0]
 }
 
 // newer takes the live runs that come before an archived one; "" = all.
@@ -129,7 +152,7 @@ func (ch *choice) look(folders []folder) {
 		// As many are read at once as are still wanted.
 		wanted, end := readAtOnce, i
 		if ch.q.Limit > 0 {
-			wanted = min(wanted, ch.skip+ch.q.Limit-len(ch.out))
+			wanted = min(wanted, ch.skip+ch.q.Limit-ch.n)
 		}
 		part := ch.part[:0]
 		for ; end < len(folders) && len(part) < wanted; end++ {
@@ -220,7 +243,13 @@ func (c *cache) noteDigest(p place, state disk.Stamp, r *persistence.Run, journa
 	if disk.Exists(p.parts) { // though its state file knows of none
 		part = max(part, 1)
 	}
-	if body := digestOf(p, r, folder, journal, part); ok && len(body) <= mostDigest {
+	all, err := disk.TreeSize(filepath.Dir(p.state))
+	others := all - state.Size - journal
+	if !ok || err != nil || others < 0 {
+		return
+	}
+	body := digestOf(p, r, folder, journal, others, part)
+	if r.Bytes = all; len(body) <= mostDigest {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.digested[p.folder] = index.Digest{State: state, Others: []disk.Stamp{folder}, Body: body}

@@ -23,6 +23,7 @@ type digested struct {
 	damage []string
 	stamp  disk.Stamp // of its journal; where it is damaged
 	folder disk.Stamp // where listed: it changes with the names in it
+	others int64      // where listed: bytes of the other files in it
 	state  disk.Stamp // of its state file, which is as it was; not in the digest
 }
 
@@ -33,12 +34,12 @@ const (
 )
 
 // digestOf writes what filters ask of a run in the archive, and what else a listing returns of it, if that can be said.
-func digestOf(p place, r *persistence.Run, folder disk.Stamp, journal int64, part int) []byte {
+func digestOf(p place, r *persistence.Run, folder disk.Stamp, journal, others int64, part int) []byte {
 	b := appendDigest(nil, r)
 	if part != 0 {
 		return b
 	}
-	whole := appendListed(b[:len(b):len(b)], r, folder, journal)
+	whole := appendListed(b[:len(b):len(b)], r, folder, journal, others)
 	whole[0] |= flagListed // the flags are one byte
 	f := makeFolder(p.folder, p.folder)
 	if g, ok := f.ofDigest(string(whole)); ok && len(whole) <= mostDigest {
@@ -51,7 +52,7 @@ func digestOf(p place, r *persistence.Run, folder disk.Stamp, journal int64, par
 
 // digestOfDamaged writes what a listing returns of a damaged run whose journal has that stamp, if that can be said.
 func digestOfDamaged(p place, r *persistence.Run, folder, journal disk.Stamp) ([]byte, bool) {
-	b := appendListed(appendDigest(nil, r), r, folder, journal.Size)
+	b := appendListed(appendDigest(nil, r), r, folder, journal.Size, 0)
 	b[0] |= flagListed | flagDamaged
 	b = index.AppendStamp(b, journal)
 	b = binary.AppendUvarint(b, uint64(len(r.Damage)))
@@ -100,6 +101,7 @@ func (d *Store) digestedRun(f folder) (persistence.Run, bool) {
 	r := f.digest.in(p)
 	if len(r.Damage) == 0 {
 		r.Version = versionOf(f.digest.state, journal)
+		r.Bytes = f.digest.state.Size + journal.Size + f.digest.others
 		return r, true
 	}
 	return r, journal == f.digest.stamp
@@ -127,9 +129,9 @@ func appendDigest(b []byte, r *persistence.Run) []byte {
 const mostDigest = 4 << 10
 
 // appendListed writes what else a listing returns of it.
-func appendListed(b []byte, r *persistence.Run, folder disk.Stamp, journal int64) []byte {
+func appendListed(b []byte, r *persistence.Run, folder disk.Stamp, journal, others int64) []byte {
 	b = index.AppendStamp(b, folder)
-	for _, n := range []int64{journal, int64(r.Segment), r.Reconciled.UnixNano(), r.Owner.PIDNS, r.Owner.Start} {
+	for _, n := range []int64{journal, others, int64(r.Segment), r.Reconciled.UnixNano(), r.Owner.PIDNS, r.Owner.Start} {
 		b = binary.AppendVarint(b, n)
 	}
 	options := ""
@@ -157,7 +159,7 @@ func (f *folder) ofDigest(body string) (g digested, ok bool) {
 	r.Ignored, r.Merge = p.string(), p.string()
 	if g.listed {
 		g.folder = p.stamp()
-		g.journal, r.Segment, r.Reconciled, r.Owner.PIDNS, r.Owner.Start = p.signed(), int(p.signed()), p.time(), p.signed(), p.signed()
+		g.journal, g.others, r.Segment, r.Reconciled, r.Owner.PIDNS, r.Owner.Start = p.signed(), p.signed(), int(p.signed()), p.time(), p.signed(), p.signed()
 		r.Earlier, r.Continuation, r.File, r.SHA256, r.Marker = persistence.ID(p.string()), p.string(), p.string(), p.string(), p.string()
 		r.Owner.Host, r.Owner.Boot = p.string(), p.string()
 		if options := p.string(); options != "" {

@@ -85,7 +85,7 @@ func TestListingOfAllComesFromDigests(t *testing.T) {
 	// What another version wrote is not read.
 	path := filepath.Join(d.running, archiveDigests)
 	digests, err := os.ReadFile(path)
-	must(t, errors.Join(err, os.WriteFile(path, bytes.Replace(digests, []byte("digests 5"), []byte("digests 4"), 1), 0o600)))
+	must(t, errors.Join(err, os.WriteFile(path, bytes.Replace(digests, []byte("digests 6"), []byte("digests 5"), 1), 0o600)))
 	if names := stale(); len(names) != len(want) {
 		t.Errorf("of what another version wrote only %v are not believed", names)
 	}

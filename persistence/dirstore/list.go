@@ -14,9 +14,31 @@ import (
 // readAtOnce bounds how many archived runs are read beside one another.
 const readAtOnce = 256
 
+// Each implements [persistence.Store].
+func (d *Store) Each(ctx context.Context, q persistence.Query) iter.Seq2[persistence.Run, error] {
+	if q.ID != "" || q.Live || q.Last || q.Open || q.LiveToo || !q.Filters() && !lists(q) {
+		return persistence.EachOf(func() ([]persistence.Run, error) { return d.Runs(ctx, q) })
+	}
+	return func(yield func(persistence.Run, error) bool) {
+		more := true
+		_, err := d.list(ctx, q, func(r persistence.Run) bool {
+			more = more && yield(r, nil)
+			return more
+		})
+		if err != nil && more {
+			yield(persistence.Run{}, err)
+		}
+	}
+}
+
 // Runs implements [Store]. The names of the archive's folders sort by time, so with a limit only as many state files
 // are read as are returned.
 func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
+	return d.list(ctx, q, nil)
+}
+
+// list is Runs; each takes the runs of a query that looks at digests, where it is not nil.
+func (d *Store) list(ctx context.Context, q persistence.Query, each func(persistence.Run) bool) ([]persistence.Run, error) {
 	if q.ID != "" {
 		return q.Cut(d.one(q)), nil
 	}
@@ -47,8 +69,8 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		return q.Cut(live), nil
 	}
 	if q.Filters() || lists(q) {
-		runs, err := d.choose(ctx, q, live, folders, used, c)
-		if err != nil {
+		runs, err := d.choose(ctx, q, live, folders, used, c, each)
+		if err != nil || each != nil {
 			return nil, err
 		}
 		persistence.SortRuns(runs)

@@ -230,25 +230,3 @@ func (d *Store) uses(id persistence.ID, work string) bool {
 	flat, _ := (&loaded{}).readState(p.state)
 	return p.workOf(orNone(flat)) == work
 }
-
-// Size implements [Store]. What cannot be read is counted as long as its length is known.
-func (d *Store) Size(_ context.Context, id persistence.ID) (int64, error) {
-	for try := 0; ; try++ {
-		p, err := d.find(id)
-		if err != nil {
-			return 0, err
-		}
-		f := d.live(id)
-		paths := []string{f.state, f.events, f.parts, f.aside, f.torn, f.meta, f.commands}
-		if p.folder != "" {
-			paths = append(paths, filepath.Dir(p.state))
-		}
-		if work := d.ownWork(p); work != "" {
-			paths = append(paths, work)
-		}
-		n, err := disk.TreeSize(paths...)
-		if again, e := d.find(id); e == nil && again == p || try == 3 { // otherwise it was moved meanwhile
-			return n, err
-		}
-	}
-}

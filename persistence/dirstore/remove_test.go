@@ -159,7 +159,7 @@ func TestRemoveUnreadable(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n, err := d.Size(t.Context(), id); err != nil || n < 2 {
+		if n, err := d.size(id); err != nil || n < 2 {
 			t.Errorf("archived %v: size %d, %v", archived, n, err)
 		}
 		if err := d.Remove(t.Context(), id); err != nil {

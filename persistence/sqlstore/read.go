@@ -24,6 +24,11 @@ func newestOfEach(ours string) string {
 		FROM loops WHERE loop IS NOT NULL`
 }
 
+// Each implements [persistence.Store].
+func (s *Store) Each(ctx context.Context, q persistence.Query) iter.Seq2[persistence.Run, error] {
+	return persistence.EachOf(func() ([]persistence.Run, error) { return s.Runs(ctx, q) })
+}
+
 // Runs implements [persistence.Store].
 func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	if !legible(q.Loop) || !legible(string(q.ID)) {

@@ -266,17 +266,15 @@ var commanding = []test{
 	{"commands go with their run", func(t *T) {
 		for _, end := range []string{fsm.EndInterrupted, ""} {
 			id, _ := t.kept("fix", end)
-			was, err := t.S.Size(t.ctx, id)
-			t.must(err)
+			was := t.size(id)
 			t.send(id, persistence.Command{Kind: "answer", Segment: persistence.AnySegment, Args: value.NewMap("text", strings.Repeat("x", 5000))})
-			now, err := t.S.Size(t.ctx, id)
-			if err != nil || now < was+5000 {
-				t.Errorf("end %q: size is %d, and was %d before a command of 5000 bytes: %v", end, now, was, err)
+			if now := t.size(id); now < was+5000 {
+				t.Errorf("end %q: size is %d, and was %d before a command of 5000 bytes", end, now, was)
 			}
 			other, _ := t.kept("fix", end)
 			t.send(other, pause)
 			t.must(t.S.Remove(t.ctx, id))
-			_, err = t.S.Commands(t.ctx, id, 0)
+			_, err := t.S.Commands(t.ctx, id, 0)
 			t.is(err, persistence.ErrNotFound)
 			_, err = t.S.Send(t.ctx, id, pause)
 			t.is(err, persistence.ErrNotFound)

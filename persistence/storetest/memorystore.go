@@ -334,8 +334,17 @@ func (m *Memory) Remove(_ context.Context, id persistence.ID) error {
 	return nil
 }
 
-// Size implements [persistence.Store].
-func (m *Memory) Size(_ context.Context, id persistence.ID) (int64, error) {
+// Each implements [persistence.Store].
+func (m *Memory) Each(ctx context.Context, q persistence.Query) iter.Seq2[persistence.Run, error] {
+	return persistence.EachOf(func() ([]persistence.Run, error) { return m.Runs(ctx, q) })
+}
+
+// Sizes implements [persistence.Store].
+func (m *Memory) Sizes(ctx context.Context, ids []persistence.ID, _ []int64) ([]int64, error) {
+	return persistence.SizesOf(ctx, ids, m.size)
+}
+
+func (m *Memory) size(_ context.Context, id persistence.ID) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := m.recorded(id)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"loops/fsm"
@@ -26,14 +27,23 @@ func (t *T) gone(id persistence.ID) {
 	}
 	_, err := t.S.Snapshot(t.ctx, id)
 	t.is(err, persistence.ErrNotFound)
-	_, err = t.S.Size(t.ctx, id)
-	t.is(err, persistence.ErrNotFound)
+	if n := t.size(id); n != 0 {
+		t.Errorf("its size is %d", n)
+	}
 	_, _, err = t.S.Resume(t.ctx, id, t.spec("fix"))
 	t.is(err, persistence.ErrNotFound)
 	for _, err := range t.S.Events(t.ctx, id, 0) {
 		t.is(err, persistence.ErrNotFound)
 	}
 	t.is(t.S.Remove(t.ctx, id), persistence.ErrNotFound)
+}
+
+// size is how many bytes a run takes; 0 = it is gone.
+func (t *T) size(id persistence.ID) int64 {
+	t.Helper()
+	sizes, err := t.S.Sizes(t.ctx, []persistence.ID{id}, []int64{0})
+	t.must(err)
+	return sizes[0]
 }
 
 // kept makes a run of the loop with a file in its working folder, whose path is returned. End "" leaves it as one whose
@@ -151,8 +161,9 @@ var removing = []test{
 		other := t.finished("fix", fsm.EndTerminal)
 		for _, id := range []persistence.ID{"fix", "fix-20261121T103404", "", ".", "../fix-20261121T103405", other + "x", "a\x00b"} {
 			t.is(t.S.Remove(t.ctx, id), persistence.ErrNotFound)
-			_, err := t.S.Size(t.ctx, id)
-			t.is(err, persistence.ErrNotFound)
+			if n := t.size(id); n != 0 {
+				t.Errorf("the size of %q is %d", id, n)
+			}
 		}
 		t.one(other)
 	}},
@@ -206,9 +217,7 @@ var removing = []test{
 		id, file := t.kept("fix", "")
 		size := func() int64 {
 			t.Helper()
-			n, err := t.S.Size(t.ctx, id)
-			t.must(err)
-			return n
+			return t.size(id)
 		}
 		first := size()
 		if first < 100 {
@@ -227,6 +236,48 @@ var removing = []test{
 		t.close(j)
 		if got := size(); got < before+10000 || got > before+30000 {
 			t.Errorf("size is %d, and was %d before 10000 bytes of output", got, before)
+		}
+	}},
+	{"many runs are measured as each by itself, and yielded as they are listed", func(t *T) {
+		first, file := t.kept("fix", fsm.EndTerminal)
+		t.must(os.Link(file, file+".again"))
+		for range 3 {
+			t.finished("fix", fsm.EndTerminal)
+		}
+		t.kept("fix", "")
+		for range 2 { // the second time from what the first one remembered
+			var ids []persistence.ID
+			var listed []int64
+			runs := t.runs(persistence.Query{})
+			for r, err := range t.S.Each(t.ctx, persistence.Query{}) {
+				t.must(err)
+				if r.ID != runs[len(ids)].ID {
+					t.Errorf("%s is in the place of %s", r.ID, runs[len(ids)].ID)
+				}
+				ids, listed = append(ids, r.ID), append(listed, r.Bytes)
+			}
+			if len(ids) != 5 {
+				t.Fatalf("%d runs are yielded", len(ids))
+			}
+			for len(ids) <= 100 { // so many that they are measured together
+				ids, listed = append(ids, first), append(listed, listed[slices.Index(ids, first)])
+			}
+			sizes, err := t.S.Sizes(t.ctx, append(ids, "fix-20200101T000000"), append(listed, 0))
+			t.must(err)
+			for i, n := range sizes[:len(ids)] {
+				if want := t.size(ids[i]); n != want {
+					t.Errorf("the size of %s is %d, and %d by itself", ids[i], n, want)
+				}
+			}
+			if n := sizes[len(ids)]; n != 0 {
+				t.Errorf("a run that is not there takes %d", n)
+			}
+		}
+		for r, err := range t.S.Each(t.ctx, persistence.Query{Loop: "fix", Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Completed}}}) {
+			if t.must(err); r.Status != persistence.Completed {
+				t.Errorf("%s is %s", r.ID, r.Status)
+			}
+			break
 		}
 	}},
 	{"a definition that another run has stays", func(t *T) {

@@ -8,6 +8,7 @@ import (
 
 	"loops/internal/app"
 	"loops/internal/terminal"
+	"loops/persistence"
 )
 
 type historyOptions struct {
@@ -74,12 +75,15 @@ each event, whole.` +
 
 func runHistory(ctx context.Context, a *program, o historyOptions) error {
 	return a.ask(func(s *app.Service) error {
-		o.Output = o.verbose || o.json
+		o.Output, o.OneByOne = o.verbose || o.json, !o.json
 		ctx, read := a.reading(ctx)
+		defer read()
 		h, err := s.History(ctx, o.HistoryQuery)
-		read()
 		if err != nil {
 			return err
+		}
+		if o.json || h.Run != nil || h.Counted() {
+			read()
 		}
 		switch {
 		case o.json && h.More != "":
@@ -91,25 +95,29 @@ func runHistory(ctx context.Context, a *program, o historyOptions) error {
 			h.PrintEvents(o.verbose, o.full)
 			return nil
 		}
-		return printRuns(a, o, h)
+		return printRuns(a, o, h, read)
 	})
 }
 
-// printRuns prints the runs of a loop, or how they ended.
-func printRuns(a *program, o historyOptions, h *app.History) error {
-	switch {
-	case h.Counted():
+// printRuns prints the runs of a loop, or how they ended. It calls read once their records were read.
+func printRuns(a *program, o historyOptions, h *app.History, read func()) error {
+	if h.Counted() {
 		return h.PrintCounts()
-	case len(h.Runs) == 0:
+	}
+	n, err := h.Table.Print(func(yield func(persistence.Run, error) bool) {
+		defer read()
+		h.Each()(yield)
+	})
+	if err != nil {
+		return err
+	}
+	if n == 0 {
 		what := "recorded"
 		if o.Filtered() {
 			what = "such"
 		}
 		terminal.Say(a.out, "No %s runs of %s.\n", what, o.Loop)
 		return nil
-	}
-	if err := h.Table.Print(h.Runs); err != nil {
-		return err
 	}
 	if h.Limit > 0 && len(h.Runs) == h.Limit {
 		terminal.Say(a.out, "The newest %d; all of them: loops history %s -n 0\n", h.Limit, quote(o.Loop))

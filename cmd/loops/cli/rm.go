@@ -59,7 +59,7 @@ func runRm(ctx context.Context, a *program, o rmOptions, args []string) error {
 	}
 	view.TellFinished(a.page(), finished)
 	for _, r := range gone {
-		terminal.Say(a.out, "Removed %s (%s, %s).\n", r.Run.ID, r.Run.Status, humanize.Bytes(r.Bytes))
+		terminal.Say(a.out, "Removed %s (%s, %s).\n", r.ID, r.Status, humanize.Bytes(r.Bytes))
 	}
 	return err
 }

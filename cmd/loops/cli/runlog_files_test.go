@@ -13,7 +13,9 @@ import (
 // A sized store says of every run that it takes 100 bytes.
 type sized struct{ persistence.Store }
 
-func (s sized) Size(context.Context, persistence.ID) (int64, error) { return 100, nil }
+func (s sized) Sizes(context.Context, []persistence.ID, []int64) ([]int64, error) {
+	return []int64{100}, nil
+}
 
 // The logs of a run count for its size, and no other's.
 func TestLogsOfARun(t *testing.T) {
@@ -28,7 +30,7 @@ func TestLogsOfARun(t *testing.T) {
 	}
 	for id, want := range map[persistence.ID]int64{"x-20260101T000000": 112, "z-20260101T000000": 100, "../logs/x-20260101T000000": 100} {
 		r := &project.Records{Store: sized{}, Logs: dir}
-		if n, err := r.Size(t.Context(), id); n != want || err != nil {
+		if n, err := r.Sizes(t.Context(), []persistence.ID{id}, []int64{0}); err != nil || n[0] != want {
 			t.Errorf("%s: %d bytes, %v; want %d", id, n, err, want)
 		}
 	}

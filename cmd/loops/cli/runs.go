@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,6 +10,7 @@ import (
 	"loops/engine"
 	"loops/internal/app"
 	"loops/internal/terminal"
+	"loops/persistence"
 )
 
 func newRunsCommand(a *program) *cobra.Command {
@@ -75,6 +75,7 @@ func runRuns(ctx context.Context, a *program, q app.HistoryQuery, asJSON bool) e
 	if shown > 0 {
 		q.Limit++ // one more shows whether there are more
 	}
+	q.OneByOne = !asJSON && q.Limit == 0
 	h, err := s.AllRuns(ctx, q)
 	if err != nil {
 		return err
@@ -92,18 +93,27 @@ func runRuns(ctx context.Context, a *program, q app.HistoryQuery, asJSON bool) e
 		return terminal.WriteJSON(a.out, h.Objects())
 	case h.Counted():
 		return h.PrintCounts()
-	case len(h.Runs) == 0 && q.Filtered():
-		terminal.SayLine(a.out, "No such runs.")
-		return nil
-	case len(h.Runs) == 0:
-		terminal.SayLine(a.out, "No runs are recorded. Start one with: loops run NAME")
-		return nil
 	}
-	if err := h.Table.Print(h.Runs); err != nil {
+	var again *persistence.Run // the newest that can be retried
+	n, err := h.Table.Print(func(yield func(persistence.Run, error) bool) {
+		for r, err := range h.Each() {
+			if again == nil && err == nil && engine.CanRetry(r) {
+				again = &r
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	})
+	switch {
+	case err != nil:
 		return err
-	}
-	if i := slices.IndexFunc(h.Runs, engine.CanRetry); i >= 0 && q.Failed {
-		terminal.SayLine(a.out, "Again from where the newest failed: "+a.page().Remedy(engine.Again(h.Runs[i])))
+	case n == 0 && q.Filtered():
+		terminal.SayLine(a.out, "No such runs.")
+	case n == 0:
+		terminal.SayLine(a.out, "No runs are recorded. Start one with: loops run NAME")
+	case again != nil && q.Failed:
+		terminal.SayLine(a.out, "Again from where the newest failed: "+a.page().Remedy(engine.Again(*again)))
 	}
 	if more {
 		terminal.SayLine(a.out, all)

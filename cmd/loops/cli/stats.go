@@ -106,10 +106,6 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 	f := store.Finder()
 	ctx, read := a.reading(ctx)
 	defer read()
-	runs, err := app.RunsOf(ctx, f, o.name, o.limit, period.Filter())
-	if err != nil {
-		return err
-	}
 	known, err := p.Pricer()
 	if err != nil {
 		return err
@@ -117,13 +113,16 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 	s := &inspect.Stats{Name: o.name, Ended: map[string]int{}}
 	sums := app.NewSummaries(f, a.damaged)
 	defer sums.Close()
-	for i, r := range runs {
-		s.Add(r)
+	for r, err := range app.EachOf(ctx, f, o.name, o.limit, period.Filter()) {
+		if err != nil {
+			return err
+		}
 		sum, err := sums.Of(ctx, r)
 		if err != nil {
 			return err
 		}
-		s.Tally.AddRun(i, sum)
+		s.Tally.AddRun(s.Runs, sum)
+		s.Add(r)
 		s.Cost.Plus(sum.Cost(known))
 		s.Agents.Plus(sum.Agents(known))
 	}
@@ -131,7 +130,7 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 	if o.json {
 		return terminal.WriteJSON(a.out, view.Stats(s))
 	}
-	if len(runs) == 0 {
+	if s.Runs == 0 {
 		terminal.Say(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])
 		return nil
 	}

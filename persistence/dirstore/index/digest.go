@@ -36,7 +36,7 @@ type Digest struct {
 }
 
 const (
-	digestMagic = "loops archive digests 5\n"
+	digestMagic = "loops archive digests 6\n"
 	mostDigests = 64 << 20 // bytes; older runs are read from their files
 	mostRecord  = 1 << 20
 	piece       = 256 << 10
