@@ -58,9 +58,10 @@ type Box struct {
 type space byte
 
 const (
-	spacesNone space = iota // it does not
-	spacesRoot              // the thread that starts it has them
-	spacesUser              // it joins those that a process in a user namespace made, see Enter
+	spacesNone   space = iota // it does not
+	spacesRoot                // the thread that starts it has them
+	spacesUser                // it joins those that a process in a user namespace made, see Enter
+	spacesBubble              // the same in a user namespace that bubblewrap made
 )
 
 // spaces returns how it can get them here.
@@ -68,8 +69,10 @@ func spaces() space {
 	switch {
 	case mayNamespace():
 		return spacesRoot
-	case mayEnter():
+	case mayEnter(spacesUser):
 		return spacesUser
+	case mayEnter(spacesBubble):
+		return spacesBubble
 	}
 	return spacesNone
 }
@@ -337,8 +340,8 @@ func (b *Box) restrict(s *starter) error {
 		return err
 	}
 	l := b.limits(s)
-	if b.spaces == spacesUser {
-		in, listener, err := newInside(l)
+	if b.spaces == spacesUser || b.spaces == spacesBubble {
+		in, listener, err := newInside(b.spaces, l)
 		if err == nil && listener != nil {
 			s.proxy = b.proxy.serve(listener)
 		}

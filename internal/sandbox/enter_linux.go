@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/gob"
 	"errors"
@@ -10,9 +11,11 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -164,9 +167,9 @@ func handOver(runner *os.File) error {
 	return unix.Sendmsg(int(runner.Fd()), []byte{0}, unix.UnixRights(fds...), nil, 0)
 }
 
-// newInside has another process make the namespaces that limits ask for. It returns them, with the socket on which the
-// proxy listens there; nil = none.
-func newInside(l limits) (in *inside, listener net.Listener, err error) {
+// newInside has another process make the namespaces that limits ask for, in a user namespace of its own or of bubblewrap.
+// It returns them, with the socket on which the proxy listens there; nil = none.
+func newInside(by space, l limits) (in *inside, listener net.Listener, err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, nil, err
@@ -178,13 +181,18 @@ func newInside(l limits) (in *inside, listener net.Listener, err error) {
 	}
 	own, its := os.NewFile(uintptr(ends[0]), "maker"), os.NewFile(uintptr(ends[1]), "runner")
 	defer func() { _ = own.Close() }()
-	attr := &syscall.ProcAttr{Env: []string{}, Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), its.Fd()}, Sys: &syscall.SysProcAttr{
-		Cloneflags: unix.CLONE_NEWUSER, Pdeathsig: syscall.SIGKILL,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}},
-		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
+	maker := Spawn{Path: "/proc/self/exe", Argv: []string{enterName, "3"}, Attr: syscall.ProcAttr{
+		Env: []string{}, Dir: "/", Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), its.Fd()}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	}}
-	pid, err := process.Fork(func() (int, error) { return syscall.ForkExec("/proc/self/exe", []string{enterName, "3"}, attr) })
+	if by == spacesBubble {
+		maker.within = &inside{user: bubble(), mounts: -1, net: -1, set: -1, maker: true}
+	} else {
+		sys := maker.Attr.Sys
+		sys.Cloneflags, sys.AmbientCaps = unix.CLONE_NEWUSER, makerPowers
+		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+	}
+	pid, err := process.Fork(maker.Fork)
 	_ = its.Close()
 	if err != nil {
 		return nil, nil, err
@@ -219,6 +227,43 @@ func newInside(l limits) (in *inside, listener net.Listener, err error) {
 	}
 	return in, listener, nil
 }
+
+// makerPowers are the capabilities of a process that makes namespaces, in its user namespace.
+var makerPowers = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+
+// bubble returns a descriptor of a user namespace that bubblewrap made, which processes of this one may join; -1 = it makes
+// none. A system may leave user namespaces with capabilities to it alone (AppArmor). A bwrap that is setuid makes none that
+// its user may join.
+var bubble = sync.OnceValue(func() int {
+	path, err := exec.LookPath("bwrap")
+	if err != nil {
+		return -1
+	}
+	uid, gid := strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
+	cmd := exec.Command(path, "--unshare-user", "--uid", uid, "--gid", gid, "--dev-bind", "/", "/", "/bin/sh", "-c", "echo $$; read -r end")
+	cmd.Env = []string{}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return -1
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil || process.StartChild(cmd) != nil {
+		return -1
+	}
+	defer func() {
+		_ = in.Close()
+		_ = process.WaitChild(cmd)
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return -1
+	}
+	fd, err := unix.Open("/proc/"+strings.TrimSpace(line)+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	return fd
+})
 
 // close gives up the namespaces, which stay as long as commands are in them.
 func (in *inside) close() {
@@ -256,17 +301,33 @@ func received(from *os.File) ([]int, error) {
 	return fds, err
 }
 
-// mayEnter reports whether commands may begin in a user namespace. The first call tries it.
-var mayEnter = sync.OnceValue(func() bool {
+// mayEnter reports whether commands may begin in a user namespace that is made in a way. The first call tries it.
+func mayEnter(by space) bool {
+	switch {
+	case !enters:
+		return false
+	case by == spacesBubble:
+		return mayBubble()
+	}
+	return mayUser()
+}
+
+var (
+	mayUser   = sync.OnceValue(func() bool { return tryEnter(spacesUser) })
+	mayBubble = sync.OnceValue(func() bool { return bubble() >= 0 && tryEnter(spacesBubble) })
+)
+
+// tryEnter has a command begin in a user namespace.
+func tryEnter(by space) bool {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if !enters || err != nil {
+	if err != nil {
 		return false
 	}
 	defer func() { _ = null.Close() }()
 	try := limits{
 		Rules: Rules{Write: []string{os.TempDir()}}, Mounts: true, Network: true, Set: -1, Filter: filter(socketsLocal),
 	}
-	in, _, err := newInside(try)
+	in, _, err := newInside(by, try)
 	if err != nil {
 		return false
 	}
@@ -279,4 +340,4 @@ var mayEnter = sync.OnceValue(func() bool {
 	}
 	ended := waitFor(pid)
 	return ended.Exited() && ended.ExitStatus() == 0
-})
+}

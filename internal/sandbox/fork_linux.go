@@ -23,8 +23,9 @@ import (
 
 // An inside is where a command begins, and what limits it there.
 type inside struct {
-	user, mounts, net int // descriptors of namespaces; -1 = that of this process
-	set               int // descriptor of the ruleset; -1 = none
+	user, mounts, net int  // descriptors of namespaces; -1 = that of this process
+	set               int  // descriptor of the ruleset; -1 = none
+	maker             bool // the command makes namespaces: nothing limits it, and it has makerPowers
 	filter            program
 	files             *unix.Rlimit // how many it may have open; nil = as many as this process
 }
@@ -195,11 +196,15 @@ func (f *forking) prepare(s Spawn, in *inside, pipe int) error {
 			f.call(unix.SYS_SETNS, uintptr(space.fd), uintptr(space.kind))
 		}
 	}
-	f.call(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
-	for _, c := range powers {
-		f.try(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c)
+	if in.maker {
+		f.raise(makerPowers)
+	} else {
+		f.call(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
+		for _, c := range powers {
+			f.try(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c)
+		}
+		f.try(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)
 	}
-	f.try(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)
 	if in.set >= 0 {
 		f.call(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(in.set))
 	}
@@ -218,6 +223,20 @@ func (f *forking) prepare(s Spawn, in *inside, pipe int) error {
 		f.call(unix.SYS_SECCOMP, filterSet, 0, uintptr(unsafe.Pointer(filter)))
 	}
 	return nil
+}
+
+// raise has the command keep capabilities, each below 32, that the child has.
+func (f *forking) raise(capabilities []uintptr) {
+	head, sets := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &[2]unix.CapUserData{}
+	for _, c := range capabilities {
+		sets[0].Inheritable |= 1 << c
+	}
+	sets[0].Effective, sets[0].Permitted = sets[0].Inheritable, sets[0].Inheritable
+	f.keep = append(f.keep, head, sets)
+	f.call(unix.SYS_CAPSET, uintptr(unsafe.Pointer(head)), uintptr(unsafe.Pointer(sets)))
+	for _, c := range capabilities {
+		f.call(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_RAISE, c)
+	}
 }
 
 // descriptors has the child have these files as 0 and so on.

@@ -105,8 +105,11 @@ var (
 		if mayNamespace() {
 			all[spacesRoot] = ""
 		}
-		if mayEnter() {
+		if mayEnter(spacesUser) {
 			all[spacesUser] = " in a user namespace"
+		}
+		if mayEnter(spacesBubble) {
+			all[spacesBubble] = " in a user namespace of bubblewrap"
 		}
 		return all
 	})
@@ -241,6 +244,7 @@ func TestHostilePrograms(t *testing.T) {
 		turn int
 	}{
 		{"workspace", confine.Workspace, own(), slices.Concat(network, added), nil, 0},
+		{"workspace by bubblewrap", confine.Workspace, spacesBubble, slices.Concat(network, added), mountsRefuse, 1},
 		{"workspace without namespaces", confine.Workspace, spacesNone, slices.Concat(network, otherwise, protects, added, modes), nil, 1},
 		{"offline", confine.Offline, own(), nil, slices.Concat(system, network), 0},
 		{"offline without namespaces", confine.Offline, spacesNone, nil, slices.Concat(system, network), 1},
@@ -251,6 +255,9 @@ func TestHostilePrograms(t *testing.T) {
 			t.Parallel()
 			if own() == spacesNone {
 				testenv.Skip(t, "leave to make namespaces")
+			}
+			if mode.spaces == spacesBubble && !mayEnter(spacesBubble) {
+				testenv.Skip(t, "a bwrap whose user namespace can be joined")
 			}
 			list, some := mode.only, !*testenv.Torture
 			switch {
@@ -316,7 +323,7 @@ func TestHostileProgramsOfAnotherUser(t *testing.T) {
 		testenv.Must(t, os.Chmod(d, 0o755))
 		testenv.Must(t, os.Chown(d, uid, uid))
 	}
-	run := "-test.run=^(TestHostilePrograms|TestFriendlyPrograms|TestHostsByName|TestCoveredPlaces|TestWhatIsNotStopped)$/^workspace$"
+	run := "-test.run=^(TestHostilePrograms|TestFriendlyPrograms|TestHostsByName|TestCoveredPlaces|TestWhatIsNotStopped)$/^workspace( by bubblewrap)?$"
 	if *testenv.Torture {
 		run = "-test.run=."
 	}
