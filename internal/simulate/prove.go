@@ -43,6 +43,13 @@ type Proof struct {
 	entered   map[int32][]visitStep // the shortest path to each state that they let a run enter; nil = they limit none
 	uncapped  bool                  // a budget ends or leads each run before max_steps does
 	unflushed bool                  // a budget comes before on_max_steps
+	passed    bool                  // of a search within budgets: max_iterations ends a run
+	// of that search: the state of on_max_iterations is entered
+	passHandled bool
+	exceeding   []visitStep     // the path of exceeded; nil = it has none
+	cycled      *ProofPath      // the shortest path on which max_edge_revisits ends a run; nil = it ends none
+	exact       *budgetSearch   // which counted the edges of runs; nil = that did not matter, or could not be done
+	plainly     map[int32]int32 // of exact: the states that verdicts that are no failures lead to
 }
 
 // A Bound is an upper bound over all runs.
@@ -115,6 +122,7 @@ func (p *prover) prove(l *fsm.Loop) *Proof {
 	p.budgets(r)
 	p.bounds(r)
 	r.cycle()
+	r.revisits()
 	r.reach()
 	r.waits()
 	r.properties()
@@ -145,7 +153,7 @@ func (p *prover) comesOf(l *fsm.Loop, st *fsm.State) []string {
 		words = append(words, "no")
 	}
 	words = append(words, "error") // such as a template without a value
-	if r.capped || r.Loop.Timeout > 0 || st.Timeout > 0 || r.Loop.Maintain {
+	if r.capped && !r.uncapped || r.Loop.Timeout > 0 || st.Timeout > 0 || r.Loop.Maintain {
 		words = append(words, "timeout")
 	}
 	return words
@@ -162,10 +170,11 @@ func (r *Proof) cycle() {
 	for _, c := range of {
 		size[c]++
 	}
-	seen := map[int32]bool{}
+	seen, retried := map[int32]bool{}, map[string]bool{}
 	for n := range int32(len(g.nodes)) { //nolint:gosec // at most mostNodes
 		counted := func(e proofEdge) bool { return e.to != n && g.nodes[e.to].state == g.nodes[n].state }
-		if name := g.name(n); slices.ContainsFunc(g.edges[n], counted) && !slices.Contains(r.Retried, name) {
+		if name := g.name(n); !retried[name] && slices.ContainsFunc(g.edges[n], counted) {
+			retried[name] = true
 			r.Retried = append(r.Retried, name)
 		}
 		itself := slices.ContainsFunc(g.edges[n], func(e proofEdge) bool { return e.to == n })

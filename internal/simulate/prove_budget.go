@@ -26,12 +26,14 @@ type budgetSearch struct {
 	own    []int   // of each state, the count of its own prompts; 0 = it has none
 	width  int32   // values of all counts together
 
-	parent []int32    // by visit and counts; -1 = not reached, itself = the start
-	depth  []int32    // the least that were entered before
-	limit  []bool     // on_budget leads there
-	seen   [2][]int32 // one more than the last even, or odd, number of entered states with which it was reached
-	now    []int32    // reached after so many states as those before
-	next   []int32    // the same after one more
+	places []position         // all that was reached, if sparse
+	index  map[position]int32 // of places
+	parent []int32            // by visit and counts; -1 = not reached, itself = the start
+	depth  []int32            // the least that were entered before
+	limit  []bool             // on_budget leads there
+	seen   [2][]int32         // one more than the last even, or odd, number of entered states with which it was reached
+	now    []int32            // reached after so many states as those before
+	next   []int32            // the same after one more
 	step   int32
 	work   int
 	sizes  [2]int // of the last even, and the last odd, layer
@@ -40,6 +42,16 @@ type budgetSearch struct {
 	watch   *monitor // looks for a run that breaks a property; nil = nothing does
 	counted int      // the count that is the state of watch
 	broken  *found   // what it found
+
+	sparse bool        // what is reached is kept by the number of steps too, so that paths to max_steps are known
+	taken  *edgeCounts // how often edges were taken; nil = max_edge_revisits is not counted
+	passes int         // the count of the passes of a maintain loop; 0 = they are not counted
+	plain  bool        // only verdicts that are no failures lead on
+	cycled []visitStep // the shortest path on which max_edge_revisits ends a run; nil = none does
+	over   bool        // max_iterations may end a run
+	// the state of on_max_iterations is entered; handling: that of a limit is looked at
+	overFlush, handling bool
+	cut                 bool // there was more than could be looked at
 
 	at     map[int32]bool     // visits at which a budget can be reached
 	enters map[proofNode]bool // visits that are entered
@@ -53,17 +65,20 @@ type budgetSearch struct {
 // mostCounted is how many pairs of a visit and counts a budgetSearch looks at.
 const mostCounted = 4_000_000
 
-// budgets finds where budgets can be reached, and takes the other edges of on_budget out of the graph.
+// budgets finds where budgets can be reached, and takes the other edges of on_budget out of the graph. It finds too what
+// max_iterations keeps from runs.
 func (p *prover) budgets(r *Proof) {
 	g := r.graph
 	r.use, _ = p.loads(r)
-	if len(g.nodes) == 0 || g.l.Budget == nil && !slices.ContainsFunc(g.states, func(st *fsm.State) bool { return st.Budget != nil }) {
+	limited := g.l.Budget != nil || slices.ContainsFunc(g.states, func(st *fsm.State) bool { return st.Budget != nil })
+	if len(g.nodes) == 0 || !limited && (!g.l.Maintain || g.l.MaxIterations <= 0) {
 		return
 	}
 	s := &budgetSearch{g: g, use: r.use, strict: p.strict}
 	if !s.counts() {
-		r.mayExceed = true
-		g.note("a budget may be reached wherever it is looked at: the loop has too many states for more")
+		if r.mayExceed = limited; limited {
+			g.note("a budget may be reached wherever it is looked at: the loop has too many states for more")
+		}
 		return
 	}
 	s.search()
@@ -73,33 +88,41 @@ func (p *prover) budgets(r *Proof) {
 			g.free[v] = true
 		}
 	}
-	r.enters, r.uncapped, r.unflushed = s.enters, !s.capped, !s.flush
-	paths := map[int32][]visitStep{}
-	for state, at := range s.first {
-		paths[state] = s.pathTo(at, true)
-	}
-	if s.hit == nil && s.last > 0 {
-		r.exceeded = &ProofPath{End: fsm.EndBudget, Steps: s.last, Failed: true}
-	}
-	if s.hit != nil {
-		path := g.pathOf(s.hit, fsm.EndBudget, true)
-		r.exceeded = &path
-		if s.revisits() {
-			g.note("budget_exceeded: max_edge_revisits may end each run before")
-		}
-	}
+	r.within(s)
 	old := g.nodes
 	g.build()
-	r.entered = map[int32][]visitStep{}
-	for state, path := range paths {
-		known := true
+	renumber := func(path []visitStep) bool {
 		for i := range path {
-			at, ok := g.at[old[path[i].node]]
-			path[i].node, known = at, known && ok
+			at, known := g.at[old[path[i].node]]
+			if path[i].node = at; !known {
+				return false
+			}
 		}
-		if known {
-			r.entered[state] = path
+		return true
+	}
+	for state, path := range r.entered {
+		if !renumber(path) {
+			delete(r.entered, state)
 		}
+	}
+	if !renumber(r.exceeding) {
+		r.exceeding = nil
+	}
+}
+
+// within takes what a search found.
+func (r *Proof) within(s *budgetSearch) {
+	r.enters, r.uncapped, r.unflushed, r.passed, r.passHandled = s.enters, !s.capped, !s.flush, s.over, s.overFlush
+	r.entered, r.exceeded = map[int32][]visitStep{}, nil
+	for state, at := range s.first {
+		r.entered[state] = s.pathTo(at, true)
+	}
+	switch {
+	case s.hit != nil:
+		path := r.graph.pathOf(s.hit, fsm.EndBudget, true)
+		r.exceeded, r.exceeding = &path, s.hit
+	case s.last > 0:
+		r.exceeded = &ProofPath{End: fsm.EndBudget, Steps: s.last, Failed: true}
 	}
 }
 
@@ -118,13 +141,22 @@ func (s *budgetSearch) counts() bool {
 		}
 		return 1
 	}
-	sizes := []int64{2, values(int64(b.Steps), b.Wall > 0), values(int64(b.Prompts), b.CostUSD > 0 || b.Tokens > 0)}
+	limits := s.g.l.Budget != nil || slices.ContainsFunc(s.g.states, func(st *fsm.State) bool { return st.Budget != nil })
+	sizes := []int64{map[bool]int64{true: 2, false: 1}[limits], values(int64(b.Steps), b.Wall > 0), values(int64(b.Prompts), b.CostUSD > 0 || b.Tokens > 0)}
 	s.own = make([]int, len(s.g.states))
 	for i, st := range s.g.states {
 		if st.Budget != nil {
 			s.own[i] = len(sizes)
 			sizes = append(sizes, values(int64(st.Budget.Prompts), true))
 		}
+	}
+	if s.g.l.Maintain && s.g.l.MaxIterations > 0 {
+		s.passes = len(sizes)
+		sizes = append(sizes, int64(s.g.l.MaxIterations)+1)
+	}
+	if s.watch != nil {
+		s.counted = len(sizes)
+		sizes = append(sizes, int64(s.watch.states))
 	}
 	width := int64(1)
 	for _, n := range sizes {
@@ -158,51 +190,74 @@ func (s *budgetSearch) add(q int32, count int, more int64) int32 {
 
 // search walks through all that a run can come to within max_steps.
 func (s *budgetSearch) search() {
-	n := len(s.g.nodes) * int(s.width)
+	n := 0
+	if !s.sparse {
+		n = len(s.g.nodes) * int(s.width)
+	} else {
+		s.index = map[position]int32{}
+	}
 	s.parent, s.depth, s.limit, s.at = make([]int32, n), make([]int32, n), make([]bool, n), map[int32]bool{}
 	s.enters, s.first = map[proofNode]bool{}, map[int32]int32{}
 	for i := range s.parent {
 		s.parent[i] = -1
 	}
 	s.seen = [2][]int32{make([]int32, n), make([]int32, n)}
-	s.reach(s.g.start, 0, s.g.start*s.width, 0, false)
+	s.reach(s.g.start, 0, -1, 0, nil, false)
 	for ; len(s.now) > 0 && s.broken == nil; s.step++ {
-		for k := 0; k < len(s.now) && s.broken == nil; k++ {
+		for k := 0; k < len(s.now) && s.broken == nil && !s.cut; k++ {
 			s.visit(s.now[k])
 		}
-		if s.work > mostWork {
+		if s.cut = s.cut || s.work > mostWork; s.cut {
 			break
 		}
 		s.skip()
 		s.now, s.next = s.next, s.now[:0]
 	}
-	if len(s.now) > 0 && s.work > mostWork { // what comes after so many steps is not known
+	if s.cut { // what comes after so many steps is not known
 		s.capped, s.flush = true, true
 	}
 }
 
-// reach notes what was reached. What only stands between two visits is left at once.
-func (s *budgetSearch) reach(n, q, from, depth int32, limit bool) {
-	at := n*s.width + q
+// reach notes what was reached from another visit by an edge; nil = a budget leads there. counted: max_edge_revisits counts
+// that. A state that is known only in a run is left at once.
+func (s *budgetSearch) reach(n, q, from, depth int32, by *proofEdge, counted bool) {
+	any := s.g.nodes[n].state < 0
+	taken := int32(0)
+	if s.sparse && from >= 0 {
+		if any {
+			for i := range s.g.edges[n] {
+				s.reach(s.g.edges[n][i].to, q, from, depth, by, counted)
+			}
+			return
+		}
+		if taken = s.places[from].taken; counted && s.taken != nil {
+			more, ok := s.taken.more(taken, s.g.nodes[s.node(from)].state, s.g.nodes[n].state)
+			if taken = more; !ok {
+				s.revisited(from, by)
+				return
+			}
+		}
+	}
+	at := s.place(n, q, taken, depth)
+	if from < 0 {
+		from = at
+	}
 	seen := &s.seen[depth&1][at]
 	again := depth > 1 && *seen == depth-1
 	if *seen == depth+1 {
 		return
 	}
 	*seen = depth + 1
-	if again && !s.g.passing(n) {
+	if again && !any {
 		s.kept[depth&1]++
 	}
 	if s.work++; s.parent[at] < 0 || depth < s.depth[at] {
-		s.parent[at], s.depth[at], s.limit[at] = from, depth, limit
+		s.parent[at], s.depth[at], s.limit[at] = from, depth, by == nil
 	}
 	switch {
-	case s.g.passing(n):
-		if s.g.stateOf(n) != nil && int(depth) >= s.g.l.MaxSteps {
-			return // max_steps comes before
-		}
-		for _, e := range s.g.edges[n] {
-			s.reach(e.to, q, at, depth, false)
+	case any:
+		for i := range s.g.edges[n] {
+			s.reach(s.g.edges[n][i].to, q, at, depth, &s.g.edges[n][i], counted)
 		}
 	case depth == s.step:
 		s.now = append(s.now, at)
@@ -213,7 +268,7 @@ func (s *budgetSearch) reach(n, q, from, depth int32, limit bool) {
 
 // visit follows a visit to a state: what limits it before it is entered, what limits its prompts, and its edges.
 func (s *budgetSearch) visit(at int32) {
-	n, q, depth := at/s.width, at%s.width, s.step
+	n, q, depth := s.node(at), s.countsOf(at), s.step
 	st := s.g.stateOf(n)
 	if s.g.terminal(n) {
 		s.entered(at)
@@ -221,11 +276,23 @@ func (s *budgetSearch) visit(at int32) {
 		return
 	}
 	if int(depth) >= s.g.l.MaxSteps {
-		s.handler(at)
+		s.handler(at, s.g.l.OnMaxSteps, fsm.EndMaxSteps)
+		return
+	}
+	if s.passes > 0 && int(s.get(q, s.passes)) >= s.g.l.MaxIterations {
+		s.handler(at, s.g.l.OnMaxIterations, fsm.EndMaxIterations)
 		return
 	}
 	i := s.g.nodes[n].state
 	if !st.Terminal && s.stopped(at, st, i) { // a maintain loop begins again in a terminal state, whatever is left
+		return
+	}
+	if s.g.passing(n) { // max_retries is looked at after the budgets
+		for k := range s.g.edges[n] {
+			if e := &s.g.edges[n][k]; s.leaves(e) {
+				s.reach(e.to, q, at, depth, e, false)
+			}
+		}
 		return
 	}
 	s.entered(at)
@@ -233,7 +300,9 @@ func (s *budgetSearch) visit(at int32) {
 	if !goes {
 		return
 	}
-	q = s.add(q, countSteps, 1)
+	if q = s.add(q, countSteps, 1); s.passes > 0 && st.Terminal {
+		q = s.add(q, s.passes, 1)
+	}
 	most := min(s.use[i].prompts, mostCounted)
 	for sent := int64(0); sent < most; sent++ {
 		now := s.sent(q, i, sent)
@@ -251,15 +320,18 @@ func (s *budgetSearch) visit(at int32) {
 	least := s.least(st, i)
 	s.leadsNowhere(at, most >= least)
 	for sent := int64(0); sent <= most; sent++ {
-		now := s.sent(q, i, sent)
+		now, total := s.sent(q, i, sent), s.use[i].prompts
+		if now == s.sent(q, i, sent+1) && most >= min(total, mostCounted) { // so it is after all of them
+			total = sent
+		}
 		if sent == 0 && st.Loop != "" && s.own[i] > 0 && st.Budget.Prompts == 0 {
 			now = s.add(now, s.own[i], 1)
 		}
 		for inner := int64(0); ; inner++ {
 			to := s.add(now, countSteps, inner)
-			for _, e := range s.g.edges[n] {
-				if e.word != onBudget && (sent >= least || e.fails && !s.strict) { // a prompt that is refused is not counted
-					s.reach(e.to, to, at, depth+1, false)
+			for k := range s.g.edges[n] {
+				if e := &s.g.edges[n][k]; s.leaves(e) && (sent >= least && (sent >= total || !s.g.retries(n, e.word)) || e.fails && !s.strict) { // a prompt that is refused is not counted
+					s.reach(e.to, to, at, depth+1, e, !st.Terminal)
 				}
 			}
 			if inner >= s.use[i].steps || to == s.add(to, countSteps, 1) {
@@ -270,6 +342,11 @@ func (s *budgetSearch) visit(at int32) {
 			break
 		}
 	}
+}
+
+// leaves reports whether an edge is followed that is none of a budget.
+func (s *budgetSearch) leaves(e *proofEdge) bool {
+	return e.word != onBudget && (!s.plain || e.kind == byVerdict)
 }
 
 // onBudget is the word of the edges along which a budget leads.
@@ -295,7 +372,7 @@ func (s *budgetSearch) least(st *fsm.State, i int32) int64 {
 // stopped follows the limits of steps and wall, which are looked at before a state is entered. It reports whether the
 // state is not entered.
 func (s *budgetSearch) stopped(at int32, st *fsm.State, i int32) bool {
-	q := at % s.width
+	q := s.countsOf(at)
 	if b := st.Budget; b != nil && (b.Steps > 0 || b.Wall > 0) && s.get(q, s.own[i]) > 0 {
 		s.exceeds(at, q, st, false, false)
 	}
@@ -334,15 +411,17 @@ func (s *budgetSearch) refuses(q int32, st *fsm.State, i int32) (always, maybe b
 // exceeds follows a limit that is reached at a visit: by on_budget, or to the end of the run. entered: the state was
 // entered. loop: it is a limit of the loop.
 func (s *budgetSearch) exceeds(at, q int32, st *fsm.State, entered, loop bool) {
-	n := at / s.width
+	if s.plain {
+		return
+	}
+	n := s.node(at)
 	s.at[n] = true
 	slot := st.OnBudget
 	if slot == "" && s.get(q, countRouted) == 0 {
 		slot = s.g.l.OnBudget
 	}
-	capped := int(s.step) >= s.g.l.MaxSteps // st is the state of on_max_steps, which leads nowhere
 	switch ends := slot == "" || slot == st.Name && !entered && !loop; {
-	case capped:
+	case s.handling: // st is the state of on_max_steps, which leads nowhere
 		s.lastAfter(ends, 0)
 		return
 	case ends:
@@ -356,52 +435,68 @@ func (s *budgetSearch) exceeds(at, q int32, st *fsm.State, entered, loop bool) {
 	if entered {
 		depth++
 	}
+	if s.g.passing(n) && s.leads(slot, n, n, false) { // it is spent still
+		s.reach(n, q, at, depth, nil, false)
+	}
 	for _, e := range s.g.edges[n] {
-		if s.leads(slot, st, e.to) {
-			s.reach(e.to, q, at, depth, true)
+		if s.leads(slot, n, e.to, entered) {
+			s.reach(e.to, q, at, depth, nil, entered)
 		}
 	}
 }
 
-// leads reports whether a slot of a state leads to a visit.
-func (s *budgetSearch) leads(slot string, st *fsm.State, to int32) bool {
-	state := s.g.nodes[to].state
+// leads reports whether a slot of the state of a visit leads to another visit. entered: the first one was entered.
+func (s *budgetSearch) leads(slot string, from, to int32, entered bool) bool {
+	v, w := s.g.nodes[from], s.g.nodes[to]
 	switch {
 	case strings.Contains(slot, "${"):
-		return state < 0
-	case slot == fsm.Current:
-		slot = st.Name
+		return w.state < 0
+	case w.state < 0 || slot != fsm.Current && s.g.states[w.state].Name != slot:
+		return false
+	case w.state != v.state:
+		return slot != fsm.Current
+	case entered:
+		return w == s.g.stay(v, 0) || s.g.coarse
 	}
-	return state >= 0 && s.g.states[state].Name == slot
+	return w == s.g.unentered(v)
 }
 
-// handler follows the state that is entered once when max_steps is reached.
-func (s *budgetSearch) handler(at int32) {
-	i, known := s.g.index[s.g.l.OnMaxSteps]
-	if !known {
-		s.capped = true
-		s.endsWatched(at, false, fsm.EndMaxSteps)
+// handler follows the state that is entered once when max_steps or max_iterations is reached.
+func (s *budgetSearch) handler(at int32, name, end string) {
+	if s.plain {
 		return
 	}
-	st, q := s.g.states[i], at%s.width
+	caps, flushes := &s.capped, &s.flush
+	if end == fsm.EndMaxIterations {
+		caps, flushes = &s.over, &s.overFlush
+	}
+	i, known := s.g.index[name]
+	if !known {
+		*caps = true
+		s.endsWatched(at, false, end)
+		return
+	}
+	s.handling = true
+	defer func() { s.handling = false }()
+	st, q := s.g.states[i], s.countsOf(at)
 	routes := st.OnBudget != "" || s.g.l.OnBudget != "" && s.get(q, countRouted) == 0
 	if s.stopped(at, st, i) {
-		if s.capped = s.capped || routes; routes {
-			s.endsWatched(at, false, fsm.EndMaxSteps)
+		if *caps = *caps || routes; routes {
+			s.endsWatched(at, false, end)
 		}
 		return
 	}
-	s.capped, s.flush = true, true
+	*caps, *flushes = true, true
 	always, maybe := s.refuses(s.add(q, countSteps, 1), st, i)
-	s.handled(at, st, i, s.use[i].prompts > 0 && always && !routes)
+	s.handled(at, st, i, end, s.use[i].prompts > 0 && always && !routes)
 	if s.use[i].prompts > 0 {
 		s.lastAfter((always || maybe) && !routes, 1)
 	}
 }
 
-// lastAfter notes that a budget may end a run so many states after max_steps.
+// lastAfter notes that a budget may end a run so many states after a limit.
 func (s *budgetSearch) lastAfter(ends bool, more int) {
-	if n := s.g.l.MaxSteps + more; ends && (s.last == 0 || n < s.last) {
+	if n := int(s.step) + more; ends && (s.last == 0 || n < s.last) {
 		s.last = n
 	}
 }
@@ -415,7 +510,7 @@ func (s *budgetSearch) ends(at int32, entered bool) {
 
 // entered notes that a state is entered.
 func (s *budgetSearch) entered(at int32) {
-	v := s.g.nodes[at/s.width]
+	v := s.g.nodes[s.node(at)]
 	s.enters[v] = true
 	if _, known := s.first[v.state]; !known {
 		s.first[v.state] = at
@@ -426,33 +521,21 @@ func (s *budgetSearch) entered(at int32) {
 func (s *budgetSearch) pathTo(at int32, entered bool) []visitStep {
 	path := []visitStep{}
 	if entered {
-		path = append(path, visitStep{node: at / s.width})
+		path = append(path, visitStep{node: s.node(at)})
 	}
 	for s.parent[at] != at {
 		from := s.parent[at]
-		if v := from / s.width; !s.g.passing(v) && (!s.limit[at] || s.depth[from] < s.depth[at]) {
-			word := onBudget
+		if v := s.node(from); !s.g.passing(v) && (!s.limit[at] || s.depth[from] < s.depth[at]) {
+			step := visitStep{node: v, word: onBudget, kind: byLimit, into: s.g.nodes[s.node(at)].state + 1}
 			for _, e := range s.g.edges[v] {
-				if !s.limit[at] && e.to == at/s.width {
-					word = e.word
+				if !s.limit[at] && e.word != onBudget && (e.to == s.node(at) || step.word == onBudget && s.g.nodes[e.to].state < 0) {
+					step.word, step.kind = e.word, e.kind
 				}
 			}
-			path = append(path, visitStep{v, word, byLimit})
+			path = append(path, step)
 		}
 		at = from
 	}
 	slices.Reverse(path)
 	return path
-}
-
-// revisits reports whether the path that ends the run takes an edge more often than max_edge_revisits allows.
-func (s *budgetSearch) revisits() bool {
-	taken := map[[2]int32]int{}
-	for i := 1; i < len(s.hit); i++ {
-		edge := [2]int32{s.g.nodes[s.hit[i-1].node].state, s.g.nodes[s.hit[i].node].state}
-		if taken[edge]++; taken[edge] > s.g.l.MaxEdgeRevisits {
-			return true
-		}
-	}
-	return false
 }

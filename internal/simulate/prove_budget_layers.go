@@ -5,6 +5,9 @@ import "loops/fsm"
 // skip goes to the last steps before max_steps once the search repeats itself: what can be reached after a step is what could be
 // reached two steps before, so that all that follows is known.
 func (s *budgetSearch) skip() {
+	if s.sparse {
+		return
+	}
 	parity := s.step & 1
 	repeats := s.kept[parity] == len(s.now) && len(s.now) == s.sizes[parity]
 	s.sizes[parity], s.kept[parity] = len(s.now), 0
@@ -27,7 +30,7 @@ func (s *budgetSearch) watched(at, q int32, st *fsm.State) (next int32, goes boo
 	}
 	is := s.get(q, s.counted)
 	now, broken, done := s.watch.enter(is, st)
-	n := at / s.width
+	n := s.node(at)
 	switch {
 	case broken:
 		s.broken = &found{path: s.pathTo(at, true)}
@@ -42,11 +45,11 @@ func (s *budgetSearch) watched(at, q int32, st *fsm.State) (next int32, goes boo
 
 // leadsNowhere follows the verdicts of a state that lead nowhere, which end the run. acts says that a budget lets the state act.
 func (s *budgetSearch) leadsNowhere(at int32, acts bool) {
-	if s.watch == nil {
-		return
-	}
-	for _, e := range s.g.ends[at/s.width] {
-		if e.kind == byLimit || s.broken != nil || !acts && (s.strict || e.kind != byFailure) {
+	for _, e := range s.g.ends[s.node(at)] {
+		if e.end == fsm.EndCycle && (s.cycled == nil || s.step < int32(len(s.cycled))) { //nolint:gosec // at most max_steps
+			s.cycled = s.pathTo(at, true)
+		}
+		if s.watch == nil || !e.plain() || s.broken != nil || !acts && (s.strict || e.kind != byFailure) {
 			continue
 		}
 		if s.endsWatched(at, true, e.end); s.broken != nil {
@@ -59,37 +62,20 @@ func (s *budgetSearch) leadsNowhere(at int32, acts bool) {
 // endsWatched notes that a run ends, where the monitor looks for an end.
 func (s *budgetSearch) endsWatched(at int32, entered bool, end string) {
 	if s.watch != nil && s.watch.ends && s.broken == nil {
-		s.broken = &found{path: s.pathTo(at, entered), end: end}
+		if s.broken = (&found{path: s.pathTo(at, entered), end: end}); !entered {
+			s.broken.before = s.node(at) + 1
+		}
 	}
 }
 
 // handled has the monitor see the state that is entered once when max_steps is reached. spent says that a budget ends the run
 // there.
-func (s *budgetSearch) handled(at int32, st *fsm.State, i int32, spent bool) {
+func (s *budgetSearch) handled(at int32, st *fsm.State, i int32, end string, spent bool) {
 	if s.watch == nil || s.broken != nil {
 		return
 	}
-	if _, broken, done := s.watch.enter(s.get(at%s.width, s.counted), st); broken || s.watch.ends && !done && !spent {
+	if _, broken, done := s.watch.enter(s.get(s.countsOf(at), s.counted), st); broken || s.watch.ends && !done && !spent {
 		path := append(s.pathTo(at, false), visitStep{node: s.g.node(proofNode{state: i})})
-		s.broken = &found{path: path, end: fsm.EndMaxSteps}
+		s.broken = &found{path: path, end: end, before: s.node(at) + 1}
 	}
-}
-
-// breachInBudget finds a run that breaks a property and that the budgets let be. It reports false where that is not known.
-func (r *Proof) breachInBudget(m monitor) (hit *found, known bool) {
-	l := r.Loop
-	if r.enters == nil || l.Maintain || l.MaxEdgeRevisits < l.MaxSteps {
-		return nil, false
-	}
-	s := &budgetSearch{g: r.graph, use: r.use, strict: r.strict, watch: &m}
-	if !s.counts() {
-		return nil, false
-	}
-	s.counted = len(s.size)
-	if s.size = append(s.size, m.states); int64(s.width)*int64(m.states)*int64(len(r.graph.nodes)) > mostCounted {
-		return nil, false
-	}
-	s.width *= m.states
-	s.search()
-	return s.broken, s.broken != nil || s.work <= mostWork
 }

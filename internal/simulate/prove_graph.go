@@ -53,6 +53,9 @@ type proofNode struct {
 	state int32 // -1 = a state that is known only in a run
 	again int32 // entries of the same stay before this one; spent = it is not entered, because max_retries is used up
 	held  int32 // answers in a row by which the judge abstained
+	// by how many the entries of the same stay are less than again: what a budget kept from being made counts as a retry, and
+	// retries begin to count again where they are used up. Of a spent visit, minus the entries.
+	missed int32
 }
 
 // spent is the again of a state that is left for on_retry_exhausted when it would be entered once more.
@@ -183,6 +186,7 @@ func (g *proofGraph) expand(n int32) {
 	switch {
 	case v.again == spent:
 		g.follow(n, st.OnRetryExhausted, "on_retry_exhausted", byLimit, asRetries, 0)
+		g.budget(n, st)
 		return
 	case st.Terminal:
 		if g.l.Maintain {
@@ -192,10 +196,8 @@ func (g *proofGraph) expand(n int32) {
 	}
 	g.limits(n, st)
 	if th := throttleOf(g.l, st); th != nil && !g.coarse {
-		least, most, slot := int(v.again)+1, (int(v.again)+1)*triesOf(st), cmp.Or(st.OnThrottleHard, st.On["error"])
-		if v.again > 0 && (st.OnRetryExhausted == fsm.Current || st.OnRetryExhausted == st.Name) {
-			most = th.Hard + 1 // the stay lasts longer than what is counted of it
-		}
+		acts := int(v.again-v.missed) + 1
+		least, most, slot := acts, acts*triesOf(st), cmp.Or(st.OnThrottleHard, st.On["error"])
 		if most > th.Hard {
 			g.end(n, "throttle", byFailure)
 		}
@@ -326,13 +328,7 @@ func (g *proofGraph) limits(n int32, st *fsm.State) {
 			g.end(n, "guarded", byLimit)
 		}
 	}
-	if (l.Budget != nil || st.Budget != nil) && !g.free[g.nodes[n]] {
-		if slot := st.OnBudget; slot != "" {
-			outside(slot, onBudget, asOften)
-		} else {
-			outside(l.OnBudget, onBudget, asRevisits)
-		}
-	}
+	g.budget(n, st)
 	if h := l.HostGuard; h.Enabled {
 		outside(h.PressureState, "host_guard", asRevisits)
 		outside(h.BudgetState, "host_guard", asRevisits)
@@ -340,6 +336,17 @@ func (g *proofGraph) limits(n int32, st *fsm.State) {
 	}
 	if g.stalls && EvaluatorOf(st) != "" {
 		outside(l.Stall.OnRepeated, "circuit.repeated_failure", asRevisits)
+	}
+}
+
+// budget adds where a budget leads that is used up before the state is entered, or before a prompt of it.
+func (g *proofGraph) budget(n int32, st *fsm.State) {
+	slot, often := st.OnBudget, asOften
+	if slot == "" {
+		slot, often = g.l.OnBudget, asRevisits
+	}
+	if slot != "" && (g.l.Budget != nil || st.Budget != nil) && !g.free[g.nodes[n]] {
+		g.follow(n, slot, onBudget, byLimit, often, 0)
 	}
 }
 
@@ -368,31 +375,74 @@ func (g *proofGraph) follow(n int32, slot, word string, kind edgeKind, often edg
 		g.end(n, word, kind)
 		return
 	}
-	st := g.states[to]
 	next := proofNode{state: to, held: held}
 	switch {
 	case to != v.state || often == asPasses:
 	case often == asRetries: // it begins to count again, and this entry is one more
 		next.again = 1
-	case g.coarse && st.MaxRetries > 0:
-		g.link(n, proofEdge{to: g.node(proofNode{state: to, again: spent}), kind: byLimit, word: word, often: often})
-	case !g.coarse:
-		th := throttleOf(g.l, st)
-		if st.MaxRetries > 0 && st.MaxRetries <= g.l.MaxSteps || th != nil && th.Hard <= g.l.MaxSteps*triesOf(st) {
-			next.again = v.again + 1
+		if g.countsThrottle(g.states[to]) {
+			next.missed = 1 + v.missed
 		}
-		if int(next.again) > g.l.MaxEdgeRevisits {
-			g.ends[n] = append(g.ends[n], proofEnd{kind, word, fsm.EndCycle})
-			return
+	case word == onBudget && v.again == spent:
+		return // it is spent still
+	default:
+		next = g.stay(v, held)
+		if word == onBudget {
+			g.link(n, proofEdge{to: g.node(g.unentered(v)), kind: kind, word: word, often: often})
 		}
-		if st.MaxRetries > 0 && int(next.again) > st.MaxRetries {
-			next, kind = proofNode{state: to, again: spent}, max(kind, byFailure)
+		if g.coarse && g.states[to].MaxRetries > 0 {
+			g.link(n, proofEdge{to: g.node(proofNode{state: to, again: spent}), kind: byLimit, word: word, often: often})
 		}
+	}
+	if int(next.again-next.missed) > g.l.MaxEdgeRevisits {
+		g.ends[n] = append(g.ends[n], proofEnd{kind, word, fsm.EndCycle})
+		return
+	}
+	if next.again == spent {
+		kind = max(kind, byFailure)
 	}
 	if g.coarse {
-		next.again, next.held = min(next.again, 0), 0
+		next = proofNode{state: to}
 	}
 	g.link(n, proofEdge{to: g.node(next), kind: kind, word: word, often: often})
+}
+
+// stay returns the visit after one to the same state.
+func (g *proofGraph) stay(v proofNode, held int32) proofNode {
+	st := g.states[v.state]
+	next := proofNode{state: v.state, held: held}
+	if g.coarse {
+		return proofNode{state: v.state}
+	}
+	if g.countsStay(st) {
+		next.again, next.missed = v.again+1, v.missed
+	}
+	if st.MaxRetries > 0 && int(next.again) > st.MaxRetries && int(next.again-next.missed) <= g.l.MaxEdgeRevisits {
+		entries := next.again - next.missed
+		if next = (proofNode{state: v.state, again: spent}); g.countsThrottle(st) {
+			next.missed = -entries
+		}
+	}
+	return next
+}
+
+// unentered returns the visit to the same state after a budget kept v from being entered: that counts as a retry once.
+func (g *proofGraph) unentered(v proofNode) proofNode {
+	if v.again == 0 && !g.coarse && g.countsStay(g.states[v.state]) {
+		v.again, v.missed = 1, 1
+	}
+	return v
+}
+
+// countsStay reports whether it matters how often in a row a state is entered.
+func (g *proofGraph) countsStay(st *fsm.State) bool {
+	return st.MaxRetries > 0 && st.MaxRetries <= g.l.MaxSteps || g.countsThrottle(st)
+}
+
+// countsThrottle reports whether it matters how often in a row a state acts.
+func (g *proofGraph) countsThrottle(st *fsm.State) bool {
+	th := throttleOf(g.l, st)
+	return th != nil && th.Hard <= g.l.MaxSteps*triesOf(st)
 }
 
 // link adds an edge, unless one that is no worse leads there already.
@@ -400,7 +450,8 @@ func (g *proofGraph) link(n int32, e proofEdge) {
 	e.fails = e.kind != byVerdict
 	for i := range g.edges[n] {
 		if old := &g.edges[n][i]; old.to == e.to {
-			if e.kind < old.kind || old.word == onBudget { // a budget may have to be left out
+			tried := g.retries(n, old.word) && !g.retries(n, e.word)
+			if e.kind < old.kind || e.kind == old.kind && tried || old.word == onBudget { // a budget may have to be left out
 				old.kind, old.word = e.kind, e.word
 			}
 			old.often, old.fails = max(old.often, e.often), old.fails || e.fails
@@ -408,6 +459,12 @@ func (g *proofGraph) link(n int32, e proofEdge) {
 		}
 	}
 	g.edges[n] = append(g.edges[n], e)
+}
+
+// retries reports whether a state is tried again where it comes to a verdict, before that leads anywhere.
+func (g *proofGraph) retries(n int32, word string) bool {
+	st := g.stateOf(n)
+	return st != nil && triesOf(st) > 1 && slices.Contains(st.Retry.On, word)
 }
 
 // components numbers the strongly connected components by Tarjan's algorithm, without recursion, in an order in which

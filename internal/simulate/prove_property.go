@@ -61,16 +61,39 @@ func inPasses(m monitor, l *fsm.Loop) monitor {
 func (r *Proof) properties() {
 	for _, p := range r.Loop.Properties {
 		c := Checked{Property: p}
-		hit, known := r.breach(monitorOf(p))
-		// exact, where the graph is not: a limit leads to another state before its own is entered, which takes no step
-		if within, sure := r.breachInBudget(monitorOf(p)); sure {
-			hit, known = within, true
-		}
+		hit, known := r.check(monitorOf(p))
 		if c.Holds, c.Unknown = hit == nil && known, hit == nil && !known; hit != nil {
 			c.Path, c.replies, c.end = r.graph.pathOf(hit.path, hit.end, false), hit.path, hit.end
 		}
 		r.Checked = append(r.Checked, c)
 	}
+}
+
+// check finds a shortest run in which a monitor sees what it looks for. It reports false if that is not known.
+func (r *Proof) check(m monitor) (hit *found, known bool) {
+	hit, known = r.breach(m)
+	within := false
+	if r.enters != nil { // exact, where the graph is not: a limit leads to another state before its own is entered, which takes no step
+		if counted, sure := r.search(&m, false, false); sure {
+			hit, known, within = counted.broken, true, true
+		}
+		if hit != nil && hit.before > 0 { // a path that long was not kept
+			if counted, sure := r.search(&m, true, false); sure && counted.broken != nil {
+				hit = counted.broken
+			}
+		}
+	}
+	if l := r.Loop; l.MaxEdgeRevisits >= l.MaxSteps || r.Cycles == 0 ||
+		hit == nil && (!m.ends || !within && known) || hit != nil && hit.end != fsm.EndCycle && !r.graph.revisited(hit.path, hit.before) {
+		return hit, known
+	}
+	if counted, sure := r.search(&m, true, true); sure {
+		return counted.broken, true
+	}
+	if hit != nil && hit.end != fsm.EndCycle {
+		r.graph.note(mayRevisit)
+	}
+	return hit, known && (hit != nil || !m.ends)
 }
 
 // breach finds a shortest run in which a monitor sees what it looks for, by verdicts alone if there is one. It reports
@@ -93,6 +116,9 @@ func (r *Proof) breach(own monitor) (hit *found, known bool) {
 		} else if !sure {
 			known = false
 		}
+		if r.uncapped {
+			continue
+		}
 		handler := r.Loop.States[r.Loop.OnMaxSteps]
 		if handler == nil && !m.ends {
 			continue
@@ -105,8 +131,8 @@ func (r *Proof) breach(own monitor) (hit *found, known bool) {
 			return broken || m.ends && !done
 		})
 		if known = known && sure; hit != nil {
-			if path := hit.path; handler != nil {
-				hit.path = append(path[:len(path)-1], visitStep{node: g.node(proofNode{state: g.index[handler.Name]})})
+			if path := hit.path; handler != nil { // what leads to the limit is looked at by its visit before it
+				hit.path = append(path[:len(path)-1:len(path)-1], visitStep{node: g.node(proofNode{state: g.index[handler.Name]})})
 			} else {
 				hit.path = path[:len(path)-1]
 			}
@@ -123,7 +149,7 @@ const mostRounds = 500
 // reports false if that is not known.
 func (r *Proof) round(m monitor, take func(*proofEdge) bool) (hit *found, known bool) {
 	g, most := r.graph, r.Loop.MaxEdgeRevisits
-	if !m.ends || most >= r.Loop.MaxSteps {
+	if !m.ends || most >= r.Loop.MaxSteps || r.Cycles == 0 {
 		return nil, true
 	}
 	all, _ := g.explore(monitor{states: m.states, enter: m.enter}, take)
@@ -136,8 +162,8 @@ func (r *Proof) round(m monitor, take func(*proofEdge) bool) (hit *found, known 
 		if tries++; tries > mostRounds {
 			return nil, false
 		}
-		way := g.around(m, at, take)
-		if way == nil || int(all.steps[at])+most*len(way)+1 > r.Loop.MaxSteps {
+		way := g.around(m, at, take, (r.Loop.MaxSteps-1-int(all.steps[at]))/most)
+		if way == nil {
 			continue
 		}
 		path := all.pathTo(at)
@@ -147,24 +173,32 @@ func (r *Proof) round(m monitor, take func(*proofEdge) bool) (hit *found, known 
 		}
 		return &found{path: append(path, way[0]), end: fsm.EndCycle}, true
 	}
-	return nil, true
+	// a way back to a state that was entered another number of times in a row is not looked at
+	return nil, !slices.ContainsFunc(g.nodes, func(n proofNode) bool { return n.again != 0 || n.held > 0 })
 }
 
-// around returns the shortest way from a pair of a visit and a state of a monitor back to it; nil = there is none.
-func (g *proofGraph) around(m monitor, at int32, take func(*proofEdge) bool) []visitStep {
+// around returns the shortest way from a pair of a visit and a state of a monitor back to it, of at most so many steps; nil = there
+// is none.
+func (g *proofGraph) around(m monitor, at int32, take func(*proofEdge) bool, most int) []visitStep {
 	type step struct {
-		from int32
+		from  int32
+		steps int
 		visitStep
 	}
 	by := map[int32]step{}
 	queue := []int32{at}
 	for k := 0; k < len(queue); k++ {
 		v, q := queue[k]/m.states, queue[k]%m.states
-		if g.terminal(v) {
+		steps := by[queue[k]].steps
+		if k == 0 {
+			steps = 0
+		}
+		if g.terminal(v) || steps >= most && !g.passing(v) {
 			continue
 		}
 		next := q
 		if !g.passing(v) {
+			steps++
 			var broken, done bool
 			if next, broken, done = m.enter(q, g.stateOf(v)); broken || done {
 				continue
@@ -176,7 +210,7 @@ func (g *proofGraph) around(m monitor, at int32, take func(*proofEdge) bool) []v
 			if _, seen := by[to]; seen || !take(e) {
 				continue
 			}
-			by[to] = step{queue[k], visitStep{v, e.word, e.kind}}
+			by[to] = step{queue[k], steps, visitStep{v, e.word, e.kind, g.nodes[e.to].state + 1}}
 			if to != at {
 				queue = append(queue, to)
 				continue

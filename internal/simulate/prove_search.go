@@ -20,18 +20,24 @@ type visitStep struct {
 	node int32
 	word string // "" = nothing: the path ends there
 	kind edgeKind
+	into int32 // the state that the verdict leads to, and one more, even where a limit leads to the next one; 0 = the next one
 }
 
 // A found is a path to what a monitor looks for.
 type found struct {
 	path []visitStep
 	end  string // how the run ended, where that is what was looked for
+	// the visit before which a limit ends the run, and one more; 0 = none does
+	before int32
 }
 
 // plain reports whether an edge is taken by verdicts alone, so that a script of verdicts can take it.
 func (e *proofEdge) plain() bool {
 	return e.kind != byLimit || e.often == asRetries || e.word == "on_throttle_hard"
 }
+
+// plain reports whether a run ends so by verdicts alone.
+func (e *proofEnd) plain() bool { return e.kind != byLimit || e.word == "on_throttle_hard" }
 
 // An exploration has what can be reached, in the order of the number of steps.
 type exploration struct {
@@ -81,7 +87,7 @@ func (g *proofGraph) explore(m monitor, take func(*proofEdge) bool) (x *explorat
 			}
 			if m.ends {
 				for _, e := range g.ends[v] {
-					if e.kind != byLimit {
+					if e.plain() {
 						path := x.pathTo(at)
 						path[len(path)-1].word, path[len(path)-1].kind = e.word, e.kind
 						return x, &found{path: path, end: e.end}
@@ -129,7 +135,7 @@ func (x *exploration) pathTo(at int32) []visitStep {
 			at = from
 			continue
 		}
-		path = append(path, visitStep{v, e.word, e.kind})
+		path = append(path, visitStep{v, e.word, e.kind, x.g.nodes[e.to].state + 1})
 		at = from
 	}
 	slices.Reverse(path)
@@ -208,7 +214,7 @@ func (g *proofGraph) toCap(m monitor, take func(*proofEdge) bool, wanted func(q 
 	if last < 0 {
 		return nil, true
 	}
-	path := []visitStep{{node: last / m.states}}
+	path, before := []visitStep{{node: last / m.states}}, last/m.states+1
 	for k := cap - 1; k >= 0; k-- {
 		each(layers[k], func(at int32) bool {
 			var by *proofEdge
@@ -220,12 +226,12 @@ func (g *proofGraph) toCap(m monitor, take func(*proofEdge) bool, wanted func(q 
 			if by == nil {
 				return true
 			}
-			path, last = append(path, visitStep{at / m.states, by.word, by.kind}), at
+			path, last = append(path, visitStep{at / m.states, by.word, by.kind, g.nodes[by.to].state + 1}), at
 			return false
 		})
 	}
 	slices.Reverse(path)
-	return &found{path: path, end: fsm.EndMaxSteps}, true
+	return &found{path: path, end: fsm.EndMaxSteps, before: before}, true
 }
 
 // nothing is a monitor that looks for nothing.
@@ -249,11 +255,16 @@ func (r *Proof) reach() {
 		}
 	}
 	for _, n := range well.order {
-		if s := g.nodes[n].state; s >= 0 && entered(well, n) {
+		if s := g.nodes[n].state; s >= 0 && r.exact == nil && entered(well, n) {
 			good[s] = true
 		}
 	}
-	passes := r.Loop.Maintain && r.Loop.MaxIterations > 0
+	passes := r.Loop.Maintain && r.Loop.MaxIterations > 0 && (r.enters == nil || r.passHandled)
+	if r.exact != nil {
+		for i := range good {
+			_, good[i] = r.plainly[int32(i)] //nolint:gosec // a file has no more states
+		}
+	}
 	for i, st := range g.states {
 		handler := r.capped && !r.unflushed && st.Name == r.Loop.OnMaxSteps || passes && st.Name == r.Loop.OnMaxIterations
 		var path []visitStep
@@ -322,8 +333,10 @@ func (r *Proof) otherEnds(all *exploration) {
 		}
 	}
 	limit(r.capped && !r.uncapped, fsm.EndMaxSteps, l.MaxSteps)
-	limit(r.Cycles > 0 && l.MaxEdgeRevisits < l.MaxSteps, fsm.EndCycle, l.MaxEdgeRevisits+1)
-	limit(l.Maintain && l.MaxIterations > 0, fsm.EndMaxIterations, 0)
+	if r.cycled != nil {
+		r.Ends = append(r.Ends, *r.cycled)
+	}
+	limit(l.Maintain && l.MaxIterations > 0 && (r.enters == nil || r.passed), fsm.EndMaxIterations, 0)
 	limit(l.Stall != nil && !g.stalls && r.Cycles > 0, fsm.EndStall, 0)
 	if r.exceeded != nil {
 		r.Ends = append(r.Ends, *r.exceeded)

@@ -2,6 +2,8 @@ package simulate_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +46,10 @@ func TestProveLarge(t *testing.T) {
 		t.Logf("counters %v: %v", counters, time.Since(begun))
 		if want := map[bool]int64{false: 50, true: 501}[counters]; p.Steps.Most > want || p.Prompts.Most > want {
 			t.Errorf("counters %v: %+v %+v", counters, p.Steps, p.Prompts)
+		}
+		said := slices.ContainsFunc(p.Notes, func(note string) bool { return strings.Contains(note, "an upper bound") })
+		if said != counters { // more runs take 100 edges than can be looked at
+			t.Errorf("counters %v: that max_edge_revisits is not followed everywhere is said: %v", counters, said)
 		}
 	}
 }
