@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,8 +159,26 @@ func (w *watching) see(text string) {
 func (w *watching) until(what string, holds func() bool) {
 	w.t.Helper()
 	if !testenv.Within(testenv.Patience, holds) {
-		w.t.Fatalf("it never came about that %s:\n%s", what, strings.Join(w.lines(), "\n"))
+		w.t.Fatalf("it never came about that %s:\n%s\n%s", what, strings.Join(w.lines(), "\n"), w.abort())
 	}
+}
+
+// abort ends the program and returns what it wrote last, with its goroutines.
+func (w *watching) abort() string {
+	const last = 20_000
+	_ = w.cmd.Process.Signal(syscall.SIGABRT)
+	testenv.Within(10*time.Second, func() bool {
+		select {
+		case <-w.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	raw := w.raw.String()
+	return fmt.Sprintf("it wrote:\n%q", raw[max(0, len(raw)-last):])
 }
 
 func (w *watching) press(keys string) {
