@@ -3,7 +3,9 @@ package main_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -39,7 +41,7 @@ func TestWatchActs(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, ".loops", "ship.yaml"), []byte(sometimes), 0o644))
 	must(t, os.WriteFile(filepath.Join(dir, ".loops", "try.yaml"), []byte(try), 0o644))
 	for name, script := range map[string]string{
-		"pager":  "#!/bin/bash\ncat >paged\ntrap 'echo caught >>paged' INT\nread -r -p 'a page: ' line </dev/tty\nread -r -p 'again: ' line </dev/tty\necho \"left by $line\" >>paged\n",
+		"pager":  "#!/bin/bash\ncat >paged\necho $$ >pid\ntrap 'echo caught >>paged' INT\nread -r -p 'a page: ' line </dev/tty\nread -r -p 'again: ' line </dev/tty\necho \"left by $line\" >>paged\n",
 		"editor": "#!/bin/bash\necho \"$1\" >edited\n",
 		"broken": "#!/bin/bash\nexit 3\n",
 	} {
@@ -70,6 +72,11 @@ func TestWatchActs(t *testing.T) {
 	w.see("a page:")
 	w.press("\x03")
 	w.until("Ctrl-C is the pager's", holds("paged", "caught"))
+	pid, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(dir, "pid"))))
+	must(t, err)
+	if pager, err := syscall.Getpgid(pid); err != nil || pager == w.cmd.Process.Pid {
+		t.Errorf("the pager is in process group %d (%v), and that of watch would end by its Ctrl-C", pager, err)
+	}
 	w.press("x\ny\n")
 	w.see("▸✗ ship-")
 	w.until("the pager had the log", holds("paged", "2 tests failed in cart_test.go"))

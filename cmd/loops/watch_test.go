@@ -387,6 +387,37 @@ func TestWatchJobs(t *testing.T) {
 	}
 }
 
+// TestWatchPagerStopped wants Ctrl-Z in a pager to stop it and watch, fg to bring the pager back, and the end of that the
+// screen.
+func TestWatchPagerStopped(t *testing.T) {
+	t.Parallel()
+	dir, env := watchProject(t, "dir", ticking)
+	pager := "#!/bin/bash\ncat >/dev/null\necho a page\nread -r line </dev/tty\necho \"left by $line\" >left\n"
+	must(t, os.WriteFile(filepath.Join(dir, "pager"), []byte(pager), 0o755))
+	const script = `"$0" watch; echo was stopped; stty -a | grep -o ' icanon'; fg`
+	w := startOnTerminal(t, dir, append(env, "PAGER=./pager"), 24, 80, "bash", "-mc", script, binary(t))
+	w.see("▸▶ tick-")
+	w.press("L")
+	w.see("a page")
+	w.press("\x1a")
+	wrote := func(text string) func() bool {
+		return func() bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return strings.Contains(w.raw.String(), text)
+		}
+	}
+	w.until("the shell has the terminal", wrote("was stopped\r\n icanon"))
+	w.press("fg\n") // what the pager reads, once it is back
+	w.until("the pager has the terminal again", func() bool {
+		b, _ := os.ReadFile(filepath.Join(dir, "left"))
+		return string(b) == "left by fg\n"
+	})
+	w.see("▸▶ tick-")
+	w.press("q")
+	w.end(0)
+}
+
 // TestWatchQueue wants what waits in the queue to be shown, with what it waits for, until its run begins.
 func TestWatchQueue(t *testing.T) {
 	t.Parallel()

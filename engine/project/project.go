@@ -175,6 +175,14 @@ func (p *Project) Loader() *loopfile.Loader {
 // Resolve finds the file of a loop that a person names.
 func (p *Project) Resolve(name string) (string, error) { return p.Loader().Resolve(name, p.Cwd) }
 
+// AllShort returns paths as a person in the project would write them.
+func (p *Project) AllShort(paths []string) (short []string) {
+	for _, path := range paths {
+		short = append(short, p.Short(path))
+	}
+	return short
+}
+
 // Short returns a path as a person in the project would write it.
 func (p *Project) Short(path string) string {
 	for _, base := range []string{p.Cwd, p.Dir} {

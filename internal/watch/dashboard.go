@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -84,7 +83,6 @@ type board struct {
 	crashes chan string // of a goroutine
 	busy    int         // keys whose work is not done
 	leaving bool        // q was pressed while there is some
-	lent    atomic.Bool // a pager or an editor has the terminal
 }
 
 // A result is the result of a key, or of all of it.

@@ -32,7 +32,6 @@ func (ui *board) lend(ctx context.Context, c Command) {
 		ui.model.Say("The terminal cannot be given to another program.", true)
 		return
 	}
-	ui.lent.Store(true)
 	done := make(chan error, 1)
 	go func() {
 		defer ui.guard()
@@ -42,7 +41,7 @@ func (ui *board) lend(ctx context.Context, c Command) {
 		select {
 		case err = <-done:
 		case s := <-ui.options.Jobs:
-			// so has the program been, with which this one is in a group
+			// by kill: Ctrl-Z is for the program, and [Programs] hears of its stop
 			if s == syscall.SIGTSTP && ui.options.Stop != nil {
 				ui.options.Stop(os.Getpid())
 			}
@@ -50,7 +49,6 @@ func (ui *board) lend(ctx context.Context, c Command) {
 		}
 		break
 	}
-	ui.lent.Store(false)
 	if terminal != ui.options.Terminal {
 		_ = terminal.Close()
 	}
@@ -60,21 +58,15 @@ func (ui *board) lend(ctx context.Context, c Command) {
 	}
 }
 
-// signal hands on the first signal that ends the screen. Ctrl-C and Ctrl-\ are of the pager or editor while
-// that has the terminal.
+// signal hands on the first signal that ends the screen. Ctrl-C and Ctrl-\ send none: they are keys of the screen, and
+// signals for the process group of the pager or editor that has the terminal.
 func (ui *board) signal(ctx context.Context) <-chan os.Signal {
 	ends := make(chan os.Signal, 1)
 	go func() {
-		for {
-			select {
-			case s := <-ui.options.Signals:
-				if ui.lent.Load() && (s == syscall.SIGINT || s == syscall.SIGQUIT) {
-					continue
-				}
-				ends <- s
-			case <-ctx.Done():
-			}
-			return
+		select {
+		case s := <-ui.options.Signals:
+			ends <- s
+		case <-ctx.Done():
 		}
 	}()
 	return ends

@@ -111,17 +111,9 @@ func runExport(ctx context.Context, a *program, o exportOptions, arg string) err
 	if o.json {
 		return terminal.WriteJSON(a.out, api.Exported{
 			Instance: string(run.ID), Loop: run.Loop, File: path, Bytes: size, Events: written.Digest.Events, Files: written.Files, LeftOut: written.Left,
-			SHA256: written.Digest.Hash, Snapshots: written.Snapshots, Memories: shortened(memories, p.Short),
+			SHA256: written.Digest.Hash, Snapshots: written.Snapshots, Memories: p.AllShort(memories),
 		})
 	}
 	terminal.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, humanize.Count(written.Digest.Events, "event"), humanize.Count(written.Files, "file"), humanize.Bytes(size))
 	return nil
-}
-
-// shortened returns paths as a person writes them.
-func shortened(paths []string, short func(string) string) (all []string) {
-	for _, path := range paths {
-		all = append(all, short(path))
-	}
-	return all
 }

@@ -5,6 +5,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"loops/internal/process"
 )
 
 // A jobControl hands the signals of job control to a screen, which must give the terminal back before it is stopped.
@@ -39,4 +41,11 @@ func (j *jobControl) Stop(pid int) {
 		case <-time.After(300 * time.Millisecond): // no process could let it continue, so it was not stopped
 		}
 	}
+}
+
+// Give has a process group of this session have a terminal; 0 = that of this program.
+func (j *jobControl) Give(terminal *os.File, group int) error {
+	signal.Ignore(syscall.SIGTTOU) // it would stop a program that takes a terminal that another group has
+	defer signal.Reset(syscall.SIGTTOU)
+	return process.GiveTerminal(terminal, group)
 }

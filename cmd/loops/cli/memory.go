@@ -2,16 +2,15 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
-	"loops/internal/api"
 	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 func newMemoryCommand(a *program) *cobra.Command {
@@ -49,7 +48,7 @@ failed, and how many of the runs that began with it completed. --json has these 
 			}
 			a.tellMemory(m)
 			for _, f := range m.Facts() {
-				terminal.Say(a.out, "%s  %s%s\n", f.ID, seenText(f), map[bool]string{true: "  failed attempt"}[f.Failed])
+				terminal.Say(a.out, "%s  %s%s\n", f.ID, view.FactSeen(f), map[bool]string{true: "  failed attempt"}[f.Failed])
 				terminal.Say(a.out, "    %s\n", humanize.PlainLine(f.Fact))
 			}
 			return nil
@@ -57,13 +56,6 @@ failed, and how many of the runs that began with it completed. --json has these 
 	}
 	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print a JSON object")
 	return cmd
-}
-
-func seenText(f api.MemoryFact) string {
-	if len(f.SeenBy) == 0 {
-		return "seen by no run that ended"
-	}
-	return fmt.Sprintf("seen by %s, %d completed", humanize.Count(len(f.SeenBy), "run"), f.SeenCompleted)
 }
 
 func newMemoryForgetCommand(a *program) *cobra.Command {

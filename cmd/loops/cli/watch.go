@@ -95,7 +95,7 @@ func runWatch(ctx context.Context, a *program, o watchOptions) error {
 		defer jobs.Release()
 		board := a.board(l, o, signals)
 		board.Jobs, board.Stop = jobs.Signals, jobs.Stop
-		return a.watchExit(watch.Show(ctx, watchScreen{l, a}, board))
+		return a.watchExit(watch.Show(ctx, watchScreen{l, a, jobs}, board))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

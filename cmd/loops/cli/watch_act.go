@@ -22,7 +22,8 @@ import (
 // A watchScreen is what the screen of watch shows, with what its keys do.
 type watchScreen struct {
 	*watch.Monitor
-	app *program
+	app  *program
+	jobs *jobControl
 }
 
 // Act does what stop, pause, unpause, retry-now, resume -b, run -b, answer and explain do, and returns what
@@ -81,7 +82,9 @@ func (l watchScreen) serve(ctx context.Context, c watch.Command) (done watch.Don
 
 // Show has the log of a run in $PAGER, or its loop in $VISUAL or $EDITOR.
 func (l watchScreen) Show(ctx context.Context, c watch.Command, onTerminal *os.File) error {
-	programs := watch.Programs{Dir: l.app.Dir, Env: l.app.Env, Terminal: onTerminal}
+	programs := watch.Programs{
+		Dir: l.app.Dir, Env: l.app.Env, Terminal: onTerminal, Give: l.jobs.Give, Stopped: func() { l.jobs.Stop(os.Getpid()) },
+	}
 	if c.Verb == watch.Edit {
 		path, err := l.Project.Resolve(c.Text)
 		if err != nil {
