@@ -359,6 +359,7 @@ func TellCopied(page *view.Page, asJSON bool, from, to *project.Records, results
 	switch {
 	case n > 0:
 		terminal.Say(page.Out, "Copied %s with %s from %s to %s, and compared them there.\n", humanize.Count(n, "run"), humanize.Count(events, "event"), from.Name, to.Name)
+		terminal.Say(page.Out, "Folders of runs, with sealed secrets, and their snapshots in git are not copied: both stores use the same.\n")
 	default:
 		terminal.Say(page.Out, "Nothing was copied from %s to %s.\n", from.Name, to.Name)
 	}

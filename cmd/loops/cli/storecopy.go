@@ -26,7 +26,8 @@ Nothing in TO is overwritten. A run that already exists is compared; if it is an
 stopped at any time, and continues when it is called again. A running run is left out, and copy exits with 9: stop the run, or
 copy again later. A damaged run is not copied.
 
-FROM stays as it is. From then on a run should be resumed in one of the stores only: they share its working folder.` +
+FROM stays as it is. Receipts are copied with the memory. Not copied are the folders of runs, with sealed secrets, and the
+snapshots of files, which are refs of git: both stores use the same. So resume and remove a run in one of the stores only.` +
 			exitHelpOf(exitMeaning{Code: exitOK, Text: "every run is in both stores"}, exitMeaning{Code: exitFailed, Text: "a run in TO is another one, or a copy is not what it should be"},
 				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "there is no such database to copy from"},
 				exitMeaning{Code: exitConflict, Text: "a running run was left out"}, exitMeaning{Code: exitRecord, Text: "a store cannot be used, or a run is damaged"}),
