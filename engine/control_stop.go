@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/persistence"
@@ -27,10 +28,13 @@ func (a *asking) stop(ctx context.Context, c Command) (err error) {
 		if a.Recalled, err = a.recall(ctx); err != nil {
 			return err
 		}
-		if a.Recalled && !alive(a.Before) {
+		r = a.Before
+		if r.Status == persistence.Awaiting && r.Ended == fsm.EndSuspended && !alive(r) {
+			return a.stopSuspended(ctx)
+		}
+		if a.Recalled && !alive(r) {
 			return nil
 		}
-		r = a.Before
 	}
 	if ended, err := a.stopGit(ctx, cmp.Or(c.Grace, StopGrace)); ended || err != nil {
 		return err
@@ -66,6 +70,31 @@ func (a *asking) stop(ctx context.Context, c Command) (err error) {
 		a.Killed = err == nil
 	}
 	return err
+}
+
+// stopSuspended ends a suspended run, which no process carries, as one that its user stopped: unblock does not continue it.
+func (a *asking) stopSuspended(ctx context.Context) error {
+	r := a.Before
+	def, err := a.store.Definition(ctx, r.ID)
+	if err != nil {
+		return a.store.Failed(err)
+	}
+	owner, err := Self()
+	if err != nil {
+		return err
+	}
+	journal, m, err := a.store.Resume(ctx, r.ID, persistence.Spec{
+		Loop: r.Loop, File: r.File, SHA256: r.SHA256, Definition: def, Scope: []string{a.e.p.RunDir(r.ID)}, MaxSteps: r.MaxSteps, Options: r.Options,
+		Owner: owner, Mark: a.e.p.RecordsMark(), StartedAt: time.Now(),
+	})
+	if err != nil {
+		return a.store.Failed(err)
+	}
+	err = journal.Record(ctx, fsm.StopAt(m, cmp.Or(a.from, User()), time.Now()))
+	if err = errors.Join(err, journal.Close(context.WithoutCancel(ctx))); err != nil {
+		return because(NotRecorded, err, "the end of run "+string(r.ID)+" could not be recorded")
+	}
+	return a.look(ctx, nil)
 }
 
 // stopGit ends what git does for a run that has ended on record, and reports whether it did.

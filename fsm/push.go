@@ -58,6 +58,18 @@ func SuspendAt(m *Snapshot, s *Suspension, at time.Time, facts []Field) *Batch {
 	return &Batch{Events: []Event{{Kind: EventLoopComplete, Time: at, Fields: append(endFields(o, ""), facts...)}}, Snapshot: m, Checkpoint: true}
 }
 
+// StopAt ends a run that no process carries as one that a user stopped, where its memory was recorded last. by is the name of
+// the user; "" = it is not known.
+func StopAt(m *Snapshot, by string, at time.Time) *Batch {
+	o := &Outcome{TerminatedBy: EndUserStopped, FinalState: m.Current, Steps: m.Step, Continuation: m.Continuation, Duration: m.Elapsed, Ignored: m.IgnoredText()}
+	m.Outcome = o
+	fields := endFields(o, "")
+	if by != "" {
+		fields = append(fields, Field{"by", by})
+	}
+	return &Batch{Events: []Event{{Kind: EventLoopComplete, Time: at, Fields: fields}}, Snapshot: m, Checkpoint: true}
+}
+
 // pushRefused returns what suspends a run whose action ended with a push that needs a login; "" = nothing does.
 func pushRefused(st *State, res *Result) string {
 	if !gitPushes().MatchString(strings.TrimSpace(st.Action)) {

@@ -104,13 +104,16 @@ func TestWorkerSuspendedInside(t *testing.T) {
 	first := f.worker()
 	f.until("both are suspended", func() bool { return outcome(outer) == "suspended" && outcome(items) == "suspended" })
 	first.kill()
-	if said := f.loops("stop", items); outcome(items) != "suspended" { // no worker continues it then, but unblock does
+	if said := f.loops("stop", items); outcome(items) != "stopped" || !strings.Contains(said, "unblock does not continue it now") {
 		t.Errorf("stop says %s, and the run is %s", said, outcome(items))
 	}
 	f.worker()
 	f.write("login", "")
-	if said := f.loops("unblock", "mine"); !strings.Contains(said, outer+" continues") || !strings.Contains(said, items+" continues") {
+	if said := f.loops("unblock", "mine"); !strings.Contains(said, outer+" continues") || strings.Contains(said, items) {
 		t.Errorf("unblock says %s", said)
+	}
+	if out, err := f.command("resume", items, "--quiet").CombinedOutput(); err == nil {
+		t.Errorf("the resume is not capped: %s", out)
 	}
 	f.until("the one has completed, and the other one is capped", func() bool { return outcome(outer) == "completed" && outcome(items) == "capped" })
 	did := f.lines("did")

@@ -9,6 +9,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/api"
 	"loops/internal/inspect"
 	"loops/internal/terminal"
@@ -209,6 +210,8 @@ func running(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 	case newest == nil:
 		return nil, &engine.NothingError{Finder: f, Verb: verb, Arg: arg}
 	case verb == "stop" && engine.PhaseIn(f.Project.RunDir(newest.ID)) != nil: // its git is to be stopped
+		return []persistence.Run{*newest}, nil
+	case verb == "stop" && newest.Status == persistence.Awaiting && newest.Ended == fsm.EndSuspended: // it would continue by itself
 		return []persistence.Run{*newest}, nil
 	}
 	return nil, engine.Refuse(engine.NotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.Outcome(*newest))

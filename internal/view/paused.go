@@ -6,6 +6,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
@@ -35,6 +36,8 @@ func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
 	switch {
 	case s.Before.Status == persistence.Queued && r.Status == persistence.UserStopped:
 		return fmt.Sprintf("Took run %s out of the queue of workers. Nothing of it was run.", r.ID)
+	case s.Before.Ended == fsm.EndSuspended && r.Status == persistence.UserStopped && !project.Alive(s.Before):
+		return fmt.Sprintf("Stopped %s, which was suspended, in state %s: unblock does not continue it now. Resume with: %s", r.ID, r.State, page.Command("resume", string(r.ID)))
 	case s.Recalled && !project.Alive(r):
 		return fmt.Sprintf("Stopped %s in state %s: no process had it, and no worker continues it now. Resume with: %s", r.ID, r.State, page.Command("resume", string(r.ID)))
 	case s.Killed:

@@ -31,7 +31,8 @@ func newStopCommand(a *program) *cobra.Command {
 		Long: `stop asks the run RUN, every running run of the loop NAME, or with --all every run of the project, to stop. The
 request is recorded and reaches the run wherever its process is: on this machine, in a container, or on another machine
 that shares the database. The process ends its action, which is killed after five seconds, records the run as
-user_stopped and exits with 143. The run can be resumed.
+user_stopped and exits with 143. The run can be resumed. A suspended run ends as user_stopped too: unblock does not
+continue it.
 
 A process on this machine that has not ended after --grace is killed. stop then ends what the action left running and
 records the run as interrupted. Where the request cannot be recorded, because the disk is full or the database is away,
