@@ -106,7 +106,7 @@ func (s *Store) choose(ctx context.Context, q persistence.Query, where string, a
 			return chosen, nil
 		}
 		end := rows[len(rows)-1]
-		behind, last = ` AND (r.run_id, r.started_at, r.id) < (?, ?, ?)`, []any{end.RunID, end.StartedAt.UnixMicro(), string(end.ID)}
+		behind, last = older, []any{end.RunID, end.StartedAt.UnixMicro(), string(end.ID)}
 		size = min(2*size, manyChosen)
 	}
 }

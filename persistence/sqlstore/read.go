@@ -26,11 +26,40 @@ func newestOfEach(ours string) string {
 
 // Each implements [persistence.Store].
 func (s *Store) Each(ctx context.Context, q persistence.Query) iter.Seq2[persistence.Run, error] {
-	return persistence.EachOf(func() ([]persistence.Run, error) { return s.Runs(ctx, q) })
+	if q.ID != "" || q.Last || q.LiveToo || q.Open || q.Limit > 0 || q.Skip > 0 {
+		return persistence.EachOf(func() ([]persistence.Run, error) { return s.Runs(ctx, q) })
+	}
+	return func(yield func(persistence.Run, error) bool) {
+		q.Limit = manyChosen
+		for last := (*persistence.Run)(nil); ; {
+			runs, err := s.list(ctx, q, last)
+			if err != nil {
+				yield(persistence.Run{}, err)
+				return
+			}
+			for _, r := range runs {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if len(runs) < q.Limit {
+				return
+			}
+			last = &runs[len(runs)-1]
+		}
+	}
 }
 
 // Runs implements [persistence.Store].
 func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
+	return s.list(ctx, q, nil)
+}
+
+// older selects the rows after one in the order of listings.
+const older = ` AND (r.run_id, r.started_at, r.id) < (?, ?, ?)`
+
+// list is Runs of those that are listed after another one; nil = all.
+func (s *Store) list(ctx context.Context, q persistence.Query, after *persistence.Run) ([]persistence.Run, error) {
 	if !legible(q.Loop) || !legible(string(q.ID)) {
 		return nil, nil
 	}
@@ -57,6 +86,9 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 			return nil, s.d.explain(err)
 		}
 		where, args = where+` AND r.n IN (`+newestOfEach(ours)+`)`, slices.Concat(args, own, own, own)
+	}
+	if after != nil {
+		where, args = where+older, append(slices.Clip(args), after.RunID, after.StartedAt.UnixMicro(), string(after.ID))
 	}
 	live := where + ` AND r.archived = 0`
 	const newestFirst = ` ORDER BY r.run_id DESC, r.started_at DESC, r.id DESC`
