@@ -162,7 +162,7 @@ func TestTimeOfTheBudgetAroundEndsAWait(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				loop, library := loadLoops(t, "name: outer\ninitial: work\nbudget: {wall: 10}\non_budget: late\nstates:\n  work: {loop: one, next: done, on_error: done}\n  done: {terminal: true}\n  late: {terminal: true}\n",
-					"name: one\ninitial: a\nbudget: {steps: 1}\non_budget: rest\nstates:\n  a: {action: out a, next: a}\n  rest: "+wait+"\n  done: {terminal: true}\n")
+					"name: one\ninitial: a\ntimeout: 3000\nbudget: {steps: 1}\non_budget: rest\nstates:\n  a: {action: out a, next: a}\n  rest: "+wait+"\n  done: {terminal: true}\n")
 				cfg, _, _ := config(loop, &tape{})
 				cfg.Library, cfg.Verify = library, true
 				begun := time.Now()
@@ -173,4 +173,17 @@ func TestTimeOfTheBudgetAroundEndsAWait(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The state that is entered with the last step of a budget has all its tries.
+func TestLastStepOfABudgetIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, "name: x\ninitial: a\nbudget: {steps: 1}\nstates:\n  a: {action: exit 2, retry: {times: 2, backoff: 9s}, on_yes: done, on_error: done}\n  done: {terminal: true}\n")
+		cfg, f, _ := config(loop, &tape{})
+		out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+		if err != nil || out.FinalState != "done" || len(f.ran) != 3 {
+			t.Errorf("it ended in %s after %d tries, want done after 3: %v", out.FinalState, len(f.ran), err)
+		}
+	})
 }
