@@ -182,9 +182,13 @@ func (f *fork) endOpen() {
 // start begins a branch. The error is that it cannot begin.
 func (f *fork) start(i int, b *Branch, m *BranchMemory) error {
 	e := f.e
-	m, loop, err := f.remember(b, m)
+	begins := m == nil
+	m, loop, err := e.admit(b.State, b.Name, e.scope(nil), m)
 	if err != nil {
 		return err
+	}
+	if begins && f.st.Branches.HasTrees() {
+		m.Child.Branch = e.treeBranch(b.Name)
 	}
 	if m.Child.Memory.Attempt > 0 && !e.cfg.Again.Interrupted {
 		if name, err := m.Child.Memory.Unrepeatable(loop, e.cfg.Library); err == nil && name != "" {
@@ -205,36 +209,6 @@ func (f *fork) start(i int, b *Branch, m *BranchMemory) error {
 	}
 	f.launch(m, loop, b.State, i+1)
 	return nil
-}
-
-// remember returns the memory of a branch and its loop. It makes the memory of one that begins.
-func (f *fork) remember(b *Branch, m *BranchMemory) (*BranchMemory, *Loop, error) {
-	e := f.e
-	var loop *Loop
-	var err error
-	switch {
-	case b.State.Loop == "":
-		loop = inlineLoop(b.State, e.cfg.Loop)
-	case m != nil:
-		loop, err = e.childLoop(m.Child.Name)
-	}
-	if m != nil || err != nil {
-		return m, loop, err
-	}
-	m = &BranchMemory{Name: b.Name}
-	if loop == nil {
-		m.Child, loop, err = e.descend(b.State, e.scope(nil))
-	} else {
-		m.Child = e.inlineChild(b.Name, loop)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if f.st.Branches.HasTrees() {
-		m.Child.Branch = e.treeBranch(b.Name)
-	}
-	e.mem.Branches = append(slices.Clip(e.mem.Branches), m)
-	return m, loop, nil
 }
 
 // end notes that a branch does not run any more.

@@ -1,9 +1,11 @@
 package fsm
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -210,6 +212,33 @@ func memberRecord(st *State, m *Snapshot) *value.Map {
 		rec.Set("final_state", o.FinalState)
 	}
 	return rec
+}
+
+// admit returns the memory of a member that does what a state says, and its loop. It makes the memory of one that begins,
+// m being nil; the templates of what that runs see the scope.
+func (e *Executor) admit(st *State, name string, scope *expr.Scope, m *BranchMemory) (*BranchMemory, *Loop, error) {
+	var loop *Loop
+	var err error
+	switch {
+	case st.Loop == "":
+		loop = inlineLoop(st, e.cfg.Loop)
+	case m != nil:
+		loop, err = e.childLoop(m.Child.Name)
+	}
+	if m != nil || err != nil {
+		return m, loop, err
+	}
+	m = &BranchMemory{Name: name}
+	if loop == nil {
+		m.Child, loop, err = e.descend(st, scope)
+	} else {
+		m.Child = e.inlineChild(name, loop)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	e.mem.Branches = append(slices.Clip(e.mem.Branches), m)
+	return m, loop, nil
 }
 
 // inlineChild is the memory of a member with an action, which begins.

@@ -121,7 +121,7 @@ func (r *round) enter(i int, m *BranchMemory) error {
 		r.saveInside()
 		return nil
 	}
-	m, loop, err := r.admit(i, 1, m)
+	m, loop, err := e.admit(r.st, itemName(i+1, 1), r.itemScope(i), m)
 	if err != nil {
 		return err
 	}
@@ -169,32 +169,6 @@ func (r *round) launch(i int, m *BranchMemory, loop *Loop) error {
 	return nil
 }
 
-// admit returns the memory of a try of an item, and its loop. It makes the memory where there is none.
-func (r *round) admit(i, try int, m *BranchMemory) (*BranchMemory, *Loop, error) {
-	e := r.e
-	var loop *Loop
-	var err error
-	switch {
-	case r.st.Loop == "":
-		loop = inlineLoop(r.st, e.cfg.Loop)
-	case m != nil:
-		loop, err = e.childLoop(m.Child.Name)
-	}
-	if m != nil || err != nil {
-		return m, loop, err
-	}
-	m = &BranchMemory{Name: itemName(i+1, try)}
-	if loop == nil {
-		m.Child, loop, err = e.descend(r.st, r.itemScope(i))
-	} else {
-		m.Child = e.inlineChild(m.Name, loop)
-	}
-	if err == nil {
-		e.mem.Branches = append(slices.Clip(e.mem.Branches), m)
-	}
-	return m, loop, err
-}
-
 // dismiss forgets what the machine remembers of an item. A list that was recorded is not changed: another one
 // takes its place.
 func (r *round) dismiss(m *BranchMemory) {
@@ -234,7 +208,7 @@ func (r *round) settleInside(i int, m *BranchMemory) error {
 	_, try := itemTry(m.Name)
 	r.dismiss(m)
 	if verdict != "yes" && try <= r.st.Each.Retries {
-		next, loop, err := r.admit(i, try+1, nil)
+		next, loop, err := e.admit(r.st, itemName(i+1, try+1), r.itemScope(i), nil)
 		switch {
 		case err != nil:
 			return err
