@@ -47,15 +47,16 @@ func (r *round) result() (Result, *value.Map, error) {
 	if err != nil && !errors.Is(err, errLong) {
 		return res, nil, err
 	}
-	rec := value.NewMap("output", string(head.text), "failed", itemsText(failed), "items", int64(r.list.count()), "done", int64(r.done))
+	text := head.text.String()
+	rec := value.NewMap("output", text, "failed", itemsText(failed), "items", int64(r.list.count()), "done", int64(r.done))
 	if err != nil || e.keep.has(r.st.Capture) {
 		size, err := r.keepResults(rec)
 		if err != nil {
 			return res, nil, err
 		}
 		if size > mostOutput {
-			cut := max(strings.LastIndex(string(head.text), "\n"), 1)
-			rec.Set("output", strings.TrimSuffix(string(head.text[:cut]), ",")+"\n]")
+			cut := max(strings.LastIndexByte(text, '\n'), 1)
+			rec.Set("output", strings.TrimSuffix(text[:cut], ",")+"\n]")
 			rec.Set("truncated", true)
 			rec.Set("bytes", size)
 		}
@@ -98,15 +99,14 @@ func (r *round) keepResults(rec *value.Map) (size int64, err error) {
 var errLong = errors.New("it is longer than a capture holds")
 
 // A head is the beginning of a text, of at most mostOutput bytes.
-type head struct{ text []byte }
+type head struct{ text strings.Builder }
 
 func (h *head) Write(b []byte) (int, error) {
-	if len(h.text)+len(b) > mostOutput {
-		h.text = append(h.text, b[:mostOutput-len(h.text)]...)
+	if rest := mostOutput - h.text.Len(); len(b) > rest {
+		h.text.Write(b[:rest])
 		return 0, errLong
 	}
-	h.text = append(h.text, b...)
-	return len(b), nil
+	return h.text.Write(b)
 }
 
 // counted counts what is written.
