@@ -74,27 +74,47 @@ func (a *asking) stop(ctx context.Context, c Command) (err error) {
 
 // stopSuspended ends a suspended run, which no process carries, as one that its user stopped: unblock does not continue it.
 func (a *asking) stopSuspended(ctx context.Context) error {
-	r := a.Before
-	def, err := a.store.Definition(ctx, r.ID)
-	if err != nil {
+	end := func(m *fsm.Snapshot) *fsm.Batch { return fsm.StopAt(m, cmp.Or(a.from, User()), time.Now()) }
+	if err := endUnowned(ctx, a.store.Store, a.e.p, a.Before, end); err != nil {
 		return a.store.Failed(err)
+	}
+	return a.look(ctx, nil)
+}
+
+// endUnowned takes over a run that no process carries, and records its end.
+func endUnowned(ctx context.Context, store persistence.Store, p *project.Project, r persistence.Run, end func(*fsm.Snapshot) *fsm.Batch) error {
+	def, err := store.Definition(ctx, r.ID)
+	if err != nil {
+		return err
 	}
 	owner, err := Self()
 	if err != nil {
 		return err
 	}
-	journal, m, err := a.store.Resume(ctx, r.ID, persistence.Spec{
-		Loop: r.Loop, File: r.File, SHA256: r.SHA256, Definition: def, Scope: []string{a.e.p.RunDir(r.ID)}, MaxSteps: r.MaxSteps, Options: r.Options,
-		Owner: owner, Mark: a.e.p.RecordsMark(), StartedAt: time.Now(),
+	journal, m, err := store.Resume(ctx, r.ID, persistence.Spec{
+		Loop: r.Loop, File: r.File, SHA256: r.SHA256, Definition: def, Scope: []string{p.RunDir(r.ID)}, MaxSteps: r.MaxSteps, Options: r.Options,
+		Owner: owner, Mark: p.RecordsMark(), StartedAt: time.Now(),
 	})
 	if err != nil {
-		return a.store.Failed(err)
+		return err
 	}
-	err = journal.Record(ctx, fsm.StopAt(m, cmp.Or(a.from, User()), time.Now()))
-	if err = errors.Join(err, journal.Close(context.WithoutCancel(ctx))); err != nil {
-		return because(NotRecorded, err, "the end of run "+string(r.ID)+" could not be recorded")
+	b := end(m)
+	because, err := inspect.Lately(func(each func(fsm.Event) bool) error {
+		for ev, err := range store.Tail(ctx, r.ID) {
+			if err != nil || !each(ev) {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		for _, ev := range b.Events {
+			because.Add(ev)
+		}
+		m.Outcome.Reason, m.Outcome.FailedItems = because.Reason(*m.Outcome, &fsm.Loop{}), because.FailedItems(*m.Outcome)
 	}
-	return a.look(ctx, nil)
+	err = journal.Record(ctx, b)
+	return errors.Join(err, journal.Close(context.WithoutCancel(ctx)))
 }
 
 // stopGit ends what git does for a run that has ended on record, and reports whether it did.

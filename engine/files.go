@@ -58,7 +58,18 @@ func filesRefused(err error) *fsm.Suspension {
 	if !is || !away.Refused {
 		return nil
 	}
-	return fsm.PushSuspension(away.Remote, away)
+	return fsm.PushSuspension(away.Remote, "kept", away)
+}
+
+// SuspendUnfetched ends a run that no process carries as suspended, because the repository of its files refuses the login of git.
+// It reports whether that is on record: a run that was never begun has no record of its own.
+func SuspendUnfetched(ctx context.Context, store persistence.Store, p *project.Project, r persistence.Run, away *git.AwayError) (bool, error) {
+	if !away.Refused || r.Status == persistence.Queued {
+		return false, nil
+	}
+	s := fsm.PushSuspension(away.Remote, "fetched", away)
+	err := endUnowned(ctx, store, p, r, func(m *fsm.Snapshot) *fsm.Batch { return fsm.SuspendAt(m, s, time.Now(), nil) })
+	return err == nil, err
 }
 
 // suspendFiles ends a run as suspended where it was recorded last, because its files cannot be kept until a person does

@@ -36,14 +36,14 @@ func LoginRefused(text string) bool {
 	return slices.ContainsFunc(refusedPush, func(known string) bool { return strings.Contains(text, known) })
 }
 
-// PushSuspension returns what suspends a run whose files a server of git does not take because it refuses the login. remote
-// is the address of the repository, and why the error.
-func PushSuspension(remote string, why error) *Suspension {
+// PushSuspension returns what suspends a run whose files a server of git does not take, or does not give, because it refuses the
+// login. remote is the address of the repository, what is "kept" or "fetched", and why the error.
+func PushSuspension(remote, what string, why error) *Suspension {
 	by := pushPrefix + "origin"
 	if m := remoteHost().FindStringSubmatch(remote); m != nil && utf8.ValidString(m[1]+m[2]) {
 		by = pushPrefix + m[1] + m[2]
 	}
-	return &Suspension{By: by, Cause: FailServer, Why: "the files of the run cannot be kept: " + value.Truncate(why.Error(), 300)}
+	return &Suspension{By: by, Cause: FailServer, Why: "the files of the run cannot be " + what + ": " + value.Truncate(why.Error(), 300)}
 }
 
 // SuspendAt ends a run as suspended where its memory was recorded last: what it did after that is not on record, and is

@@ -76,6 +76,40 @@ func TestWorkerSuspendsRefusedPush(t *testing.T) {
 	}
 }
 
+// TestWorkerSuspendsRefusedFetch: a run that was begun, and whose files another worker cannot fetch because the repository refuses
+// its login, is suspended with what a person does; unblock has it continue.
+func TestWorkerSuspendsRefusedFetch(t *testing.T) {
+	t.Parallel()
+	f := newGitFleet(t)
+	id := f.submit("three")
+	first := f.machine().worker()
+	f.until("the run waits in its second step", func() bool { _, err := os.Stat(f.waits + ".has"); return err == nil })
+	first.kill()
+	f.until("the run is interrupted", func() bool { return f.status(id) == "interrupted" })
+	bin := t.TempDir() // git as on a machine whose login expired
+	writeText(t, filepath.Join(bin, "git"), "#!/bin/sh\ncase \" $* \" in *' fetch '*|*' ls-remote '*) [ -e "+bin+"/login ] || { echo 'fatal: Authentication failed for the repository' >&2; exit 128; };; esac\n"+
+		"PATH=${PATH#*:} exec git \"$@\"\n")
+	must(t, os.Chmod(filepath.Join(bin, "git"), 0o755))
+	m := f.machine()
+	m.env = append(m.env, "PATH="+bin+":"+os.Getenv("PATH"))
+	m.worker()
+	f.until("the run is suspended", func() bool { return f.loops("status", id, "--jq", ".outcome") == "suspended" })
+	if got := f.loops("list", "--suspended", "--json", "--jq", ".[].suspended_by"); got != "git:origin" {
+		t.Errorf("it is suspended by %q", got)
+	}
+	if why := f.loops("status", id); !strings.Contains(why, "the files of the run cannot be fetched") || !strings.Contains(why, "loops unblock git:origin") {
+		t.Errorf("status does not say what to do:\n%s", why)
+	}
+	f.until("the worker has parked it", func() bool { return strings.Contains(m.log(), "is parked where it waits") })
+	must(t, os.WriteFile(filepath.Join(bin, "login"), nil, 0o600))
+	must(t, os.WriteFile(f.waits, nil, 0o600))
+	if said := f.loops("unblock", "git:origin"); !strings.Contains(said, id+" continues") {
+		t.Errorf("unblock says %s", said)
+	}
+	f.until("the run is completed", func() bool { return f.status(id) == "completed" })
+	f.wholeHistory(id, "a b c")
+}
+
 // TestWorkerSuspendedInside: a run that is suspended inside a branch of a sub-loop, and one inside an item of a list, are
 // parked, and continue where they are on another worker once they are unblocked: what was done is not done again. One is
 // capped after it, one is stopped before it.

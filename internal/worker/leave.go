@@ -41,8 +41,14 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 		w.Say("Run %s is parked where it waits.", id)
 		return ctx.Err() == nil, true // again if something was asked of it that it may not have heard
 	}
-	if _, away := errors.AsType[*git.AwayError](err); away { // which is no fault of the run
+	if away, is := errors.AsType[*git.AwayError](err); is { // which is no fault of the run
 		w.refused(id, note)
+		suspended, err := engine.SuspendUnfetched(after, w.store, w.project, now.State, away)
+		if w.trouble(err); suspended {
+			found(persistence.Finding{Open: true, After: w.wakes(after, id)})
+			w.Say("Run %s is parked where it waits.", id)
+			return false, true
+		}
 		found(persistence.Finding{Open: true, After: restOfRemote, Note: note})
 		return false, true
 	}
