@@ -22,11 +22,16 @@ const (
 // ownFolders are those of .loops that runs write to while an action is at work.
 var ownFolders = []string{".history", ".ledger", ".queue", ".running", ".schema", "logs", "memory", "runs", "tmp"}
 
+func newKept() *Kept {
+	return &Kept{files: map[string]saved{}, room: keptTotal, open: map[keptRoot]*os.Root{}}
+}
+
 // Kept is how protected files were before an action.
 type Kept struct {
 	roots []keptRoot
 	files map[string]saved
 	room  int
+	open  map[keptRoot]*os.Root // folders that roots are in, while all roots are looked at
 }
 
 // A keptRoot is a protected path, which is reached from base without following links: no action can replace base.
@@ -48,7 +53,8 @@ type Breach struct {
 
 // keep remembers protected paths. Those that a mount namespace protects are left out: no action can change them.
 func (r *Rules) keep(mounted bool) *Kept {
-	k := &Kept{files: map[string]saved{}, room: keptTotal}
+	k := newKept()
+	defer k.close()
 	for _, path := range r.Protect {
 		if _, err := os.Lstat(path); err == nil && mounted {
 			continue
@@ -88,7 +94,7 @@ func (r *Rules) base(path string) string {
 // look remembers what is at a root and below it. Where a link or file is in place of a folder above it, blocked is the
 // path of that.
 func (k *Kept) look(root keptRoot) (blocked string, mode fs.FileMode) {
-	dir, blocked, err := descend(root.base, filepath.Dir(root.path), false)
+	dir, blocked, err := k.folder(keptRoot{root.base, filepath.Dir(root.path)})
 	if err != nil {
 		if blocked == "" {
 			return "", 0
@@ -102,9 +108,26 @@ func (k *Kept) look(root keptRoot) (blocked string, mode fs.FileMode) {
 		}
 		return "", 0
 	}
-	defer func() { _ = dir.Close() }()
 	k.walk(dir, filepath.Base(root.path), root.path)
 	return "", 0
+}
+
+// folder opens a folder, once. Many roots are in the same one.
+func (k *Kept) folder(at keptRoot) (dir *os.Root, blocked string, err error) {
+	if dir = k.open[at]; dir == nil {
+		if dir, blocked, err = descend(at.base, at.path, false); err == nil {
+			k.open[at] = dir
+		}
+	}
+	return dir, blocked, err
+}
+
+// close closes the folders. What is looked at after that is looked for in new ones.
+func (k *Kept) close() {
+	for _, dir := range k.open {
+		_ = dir.Close()
+	}
+	clear(k.open)
 }
 
 // walk remembers a path and what is below it, apart from what runs of loops write. Links are not followed.
@@ -164,7 +187,7 @@ func (k *Kept) Restore(runDir, name string) []Breach {
 	aside := &breachDir{runDir: runDir, name: name}
 	defer aside.close()
 	var found []Breach
-	now := &Kept{files: map[string]saved{}, room: keptTotal}
+	now := newKept()
 	for _, root := range k.roots {
 		blocked, mode := now.look(root)
 		if blocked == "" || mode&fs.ModeSymlink == 0 && !k.hasBelow(blocked) {
@@ -176,6 +199,7 @@ func (k *Kept) Restore(runDir, name string) []Breach {
 			found = append(found, b)
 		}
 	}
+	now.close()
 	changed := slices.Collect(maps.Keys(now.files))
 	for path := range k.files {
 		if _, ok := now.files[path]; !ok {
