@@ -235,7 +235,7 @@ func (m *maker) loop(depth int) string {
 		if m.timed && m.chance(8) {
 			s.Keys = append(s.Keys, "on_budget: "+target())
 		}
-		if s.plain() && !s.has("next") && m.chance(5) {
+		if (s.plain() || s.checksItems()) && !s.has("next") && m.chance(5) {
 			s.Keys = append(s.Keys, m.pick("check: {files: ['tests/**']}", "check: {files: ['tests/**']}", "check: {files: ['tests/**'], must_fail_first: true}"))
 		}
 		if (s.has("action") || s.has("loop")) && m.chance(8) { // of items and branches too, as an error is
@@ -292,6 +292,11 @@ func (s *State) has(key string) bool {
 // plain reports whether a state does nothing but run a script once.
 func (s *State) plain() bool {
 	return s.has("action") && !s.has("action_type") && !s.has("retry") && !s.has("for_each")
+}
+
+// checksItems reports whether the items of a list, which are done one after the other, may be checks.
+func (s *State) checksItems() bool {
+	return s.has("for_each") && s.has("action") && !s.has("action_type") && !s.has("retry") && slices.Contains(s.Keys, "parallel: 1")
 }
 
 func (s *State) verdicts() []string {
