@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"strings"
@@ -11,14 +12,27 @@ import (
 
 // WriteTable writes rows with their cells below each other, and no blanks at the end of a line.
 func WriteTable(out io.Writer, rows [][]string) {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(&trimmed{out: out}, 0, 4, 2, ' ', 0)
 	for _, cells := range rows {
 		SayRow(w, cells...)
 	}
-	w.Flush() //nolint:errcheck // a strings.Builder never fails
-	for line := range strings.Lines(b.String()) {
-		SayLine(out, strings.TrimRight(line, " \n"))
+	w.Flush() //nolint:errcheck // trimmed never fails
+}
+
+// trimmed passes on lines without the blanks at their ends.
+type trimmed struct {
+	out  io.Writer
+	line []byte // that has no end yet
+}
+
+func (t *trimmed) Write(b []byte) (int, error) {
+	for rest := b; ; {
+		text, after, ended := bytes.Cut(rest, []byte("\n"))
+		if t.line = append(t.line, text...); !ended {
+			return len(b), nil
+		}
+		SayLine(t.out, strings.TrimRight(string(t.line), " "))
+		t.line, rest = t.line[:0], after
 	}
 }
 
