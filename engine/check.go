@@ -157,40 +157,49 @@ func (c *checks) file() string {
 }
 
 // over runs an action while the files of its check are those with which the run began.
-func (c *checks) over(ctx context.Context, next fsm.Runner, a fsm.Action, out func(text string)) (fsm.Result, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w := c.folders.of(a.Dir)
-	before, err := w.Tree(ctx, a.Check.Begin)
-	if err != nil {
-		return fsm.Result{}, checkError(a, err)
-	}
-	laid, err := w.Replace(ctx, before, a.Check.Begin, func(path string) bool { return covers(a.Check.Start, path) })
-	if err != nil {
-		return fsm.Result{}, checkError(a, err)
-	}
-	if laid == before {
-		return next.Run(ctx, a, out)
-	}
-	if err := writeLaying(c.file(), laying{a.Dir, before, laid}); err != nil {
-		return fsm.Result{}, checkError(a, err)
-	}
-	if err := w.Lay(ctx, before, laid); err != nil {
-		return fsm.Result{}, errors.Join(checkError(a, err), c.finish(context.WithoutCancel(ctx)))
-	}
-	res, err := next.Run(ctx, a, out)
-	if back := c.finish(context.WithoutCancel(ctx)); back != nil {
-		return res, errors.Join(err, checkError(a, back))
+func (c *checks) over(ctx context.Context, next fsm.Runner, a fsm.Action, out func(text string)) (res fsm.Result, err error) {
+	failed := c.laid(ctx, a.Dir, a.Check, func(ctx context.Context) { res, err = next.Run(ctx, a, out) })
+	if failed != nil {
+		return res, errors.Join(err, fmt.Errorf("state %s: %w", a.State, failed))
 	}
 	return res, err
 }
 
-func covers(all []glob.Pattern, path string) bool {
-	return slices.ContainsFunc(all, func(p glob.Pattern) bool { return p.Covers(path) })
+// laid fits [fsm.World.Laid].
+func (c *checks) laid(ctx context.Context, dir string, with *fsm.CheckRun, do func(context.Context)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	failed := func(err error) error {
+		return fmt.Errorf("the files of the check cannot be those with which the run began: %w", err)
+	}
+	w := c.folders.of(dir)
+	before, err := w.Tree(ctx, with.Begin)
+	if err != nil {
+		return failed(err)
+	}
+	laid, err := w.Replace(ctx, before, with.Begin, func(path string) bool { return covers(with.Start, path) })
+	if err != nil {
+		return failed(err)
+	}
+	if laid == before {
+		do(ctx)
+		return nil
+	}
+	if err := writeLaying(c.file(), laying{dir, before, laid}); err != nil {
+		return failed(err)
+	}
+	if err := w.Lay(ctx, before, laid); err != nil {
+		return errors.Join(failed(err), c.finish(context.WithoutCancel(ctx)))
+	}
+	do(ctx)
+	if err := c.finish(context.WithoutCancel(ctx)); err != nil {
+		return failed(err)
+	}
+	return nil
 }
 
-func checkError(a fsm.Action, err error) error {
-	return fmt.Errorf("the files of the check of state %s cannot be those with which the run began: %w", a.State, err)
+func covers(all []glob.Pattern, path string) bool {
+	return slices.ContainsFunc(all, func(p glob.Pattern) bool { return p.Covers(path) })
 }
 
 // writeLaying writes a laying durably.

@@ -304,6 +304,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 			Lessons:    kept.lessons(&persistence.LessonFolder{Dir: persistence.ProjectLessons(j.project.Loops).Dir, Mask: j.secrets.mask.Text, MaskOwn: j.secrets.mask.Again}),
 			Trees:      guardedTrees{check.folders},
 			Start:      check.start,
+			Laid:       check.laid,
 			Gone:       j.project.TreeGone,
 			Library:    secretLibrary{j.library, j.secrets, j.trustOf(context.Background())},
 			MemoryUsed: process.MemoryUsed,

@@ -236,10 +236,10 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 		return git.Snapshot{}, fmt.Errorf("%w was made by a step of it", errNoSnapshot)
 	case UndoFound:
 		for i, s := range slices.Backward(all) {
-			switch {
-			case s.When == git.Found:
+			switch s.When {
+			case git.Found:
 				return s, nil
-			case s.When == git.Restored: // the files were those of the snapshot before it
+			case git.Restored: // the files were those of the snapshot before it
 				if before := inFolder(all[:i], s.Folder); len(before) > 0 {
 					return before[len(before)-1], nil
 				}

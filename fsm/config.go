@@ -28,6 +28,9 @@ type World struct {
 	// Start, if not nil, is called once after Prepare. It is given the tree of the files with which the run began, ""
 	// where it is not on record, and returns it: it keeps that where states have checks. Its error is as that of Prepare.
 	Start func(ctx context.Context, known string) (tree string, err error)
+	// Laid, if not nil, calls do while the files of a folder that a check names are those with which the run began, and puts
+	// the others back before it returns. Where the process dies meanwhile, Prepare puts them back.
+	Laid func(ctx context.Context, dir string, with *CheckRun, do func(ctx context.Context)) error
 	// Lessons are the memories of loops; nil = they are empty, and nothing is written
 	Lessons Lessons
 	Facts   Facts // returns what is recorded of the files that the run works on; nil = nothing is

@@ -244,10 +244,14 @@ func (e *Executor) listed(st *State, script string) (string, error) {
 	if !e.record(true) {
 		return "", errHalted
 	}
+	check, err := e.checkRun(st)
+	if err != nil {
+		return "", err
+	}
 	wall, idle := timeoutsOf(e.cfg.Loop, &State{Name: st.Name}, KindShell)
 	res, err := e.attempt(Action{
 		Kind: KindShell, Text: script, State: st.Name, Step: m.Step, Attempt: m.Attempt, Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(st),
-		Vars: e.vars(), Timeout: wall, Idle: idle, Quiet: true,
+		Vars: e.vars(), Timeout: wall, Idle: idle, Quiet: true, Check: check,
 	}, nil)
 	switch {
 	case e.machine.broken != nil || e.ending():
@@ -285,7 +289,19 @@ func (e *Executor) matches(st *State, scope *expr.Scope) (names []string, err er
 	if err != nil {
 		return nil, err
 	}
+	check, err := e.checkRun(st)
+	if err != nil {
+		return nil, err
+	}
 	look := func(ctx context.Context) { names, err = e.cfg.Files.Glob(ctx, "", glob) }
+	if check != nil && e.cfg.Laid != nil {
+		find := look
+		look = func(ctx context.Context) {
+			if failed := e.cfg.Laid(ctx, e.dir, check, find); failed != nil {
+				err = failed
+			}
+		}
+	}
 	if wall, _ := timeoutsOf(e.cfg.Loop, &State{Name: st.Name}, KindShell); wall > 0 {
 		look = limited(wall, look)
 	}

@@ -111,7 +111,7 @@ func (w *World) checked(a fsm.Action) {
 	if len(all) != 1 {
 		return // states of several loops, or branches, have this name
 	}
-	if st := all[0].States[a.State]; st != nil && st.Check != nil && st.Check.Files != nil && a.Check == nil && a.Kind == fsm.KindShell && a.Text != "look" && a.Text != "list" {
+	if st := all[0].States[a.State]; st != nil && st.Check != nil && st.Check.Files != nil && a.Check == nil && a.Kind == fsm.KindShell && a.Text != "look" {
 		w.fault("the check " + a.State + " runs with the files as they are")
 	}
 	if a.Kind != fsm.KindPrompt {
