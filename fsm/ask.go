@@ -76,17 +76,17 @@ func (q *asker) ask(text, schema string, strict bool) (payload *value.Map, faile
 	if q.next >= len(m.Answers) || m.Answers[q.next].Question != id {
 		// What was answered to another question, because a file has changed since, is of no use from here on.
 		answers := slices.Clip(m.Answers[:min(q.next, len(m.Answers))])
-		m.Answers = answers
+		m.Answers, q.most = answers, 0
 		res, err := q.put(a)
 		if err != nil {
 			return nil, nil, err
 		}
-		m.Answers = append(answers, Answer{Question: id, Result: gist(res)})
+		m.Answers = append(answers, Answer{Question: id, Result: gist(res), Most: q.most})
 		if !e.record(true) {
 			return nil, nil, errHalted
 		}
 	}
-	q.last = m.Answers[q.next].Result
+	q.last, q.most = m.Answers[q.next].Result, m.Answers[q.next].Most
 	q.next++
 	payload, failed, err = judgement(&q.last)
 	q.asked = append(q.asked, q.account(failed != nil || err != nil))
@@ -154,15 +154,15 @@ func (q *asker) putOnce(a Action) (Result, error) {
 	}
 	defer settle()
 	m.Attempt++
-	m.Asking, a.Attempt = true, m.Attempt
 	q.most = e.boundOf(&a)
+	m.Asking, m.AskingMost, a.Attempt = true, q.most, m.Attempt
 	heard := e.asked(q.most)
 	if !e.record(true) {
 		return Result{}, errHalted
 	}
 	res, err := e.attempt(a, nil)
 	heard()
-	m.Asking = false
+	m.Asking, m.AskingMost = false, 0
 	if e.machine.broken == nil && e.ending() {
 		q.cutShort(res)
 	}
@@ -216,14 +216,10 @@ func (e *Executor) lostJudge() {
 	if st.Evaluate != nil {
 		lost.Set("evaluator", st.Evaluate.Type)
 	}
-	a := Action{Host: cmp.Or(st.Host, e.cfg.Loop.LLM.Host), MaxCost: e.costLeft()}
-	if st.Evaluate != nil {
-		a.Host = cmp.Or(st.Evaluate.Host, a.Host)
+	if m.AskingMost > 0 {
+		lost.Set(maxCostField, m.AskingMost)
 	}
-	if e.keepsCost(&a) {
-		lost.Set(maxCostField, a.MaxCost)
-	}
-	m.Asking = false
+	m.Asking, m.AskingMost = false, 0
 	e.emit(EventNote, Field{"state", st.Name}, Field{"message", "the judge was killed before it answered"}, Field{"judges", []any{lost}})
 }
 

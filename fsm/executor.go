@@ -365,7 +365,7 @@ func (e *Executor) leave(st *State, d decision) {
 		}
 		return
 	}
-	m.Result, m.Answers, m.Asking, m.Awaiting, m.Decided = nil, nil, false, nil, nil
+	m.Result, m.Answers, m.Asking, m.AskingMost, m.Awaiting, m.Decided = nil, nil, false, 0, nil, nil
 	m.Phase = PhaseActing // whatever ends the run now ended it in this state
 	if d.refused == "" {
 		m.Guard = nil // else the guard could not look, and does so when the run is resumed

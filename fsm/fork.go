@@ -25,7 +25,7 @@ func (m *Snapshot) BeforeStep(step int, state string) bool {
 	}
 	m.Flushing = false
 	m.Tries = 0
-	m.Attempt, m.Answers, m.Asking, m.Result, m.Param, m.Items, m.Guard = 0, nil, false, nil, nil, nil, nil
+	m.Attempt, m.Answers, m.Asking, m.AskingMost, m.Result, m.Param, m.Items, m.Guard = 0, nil, false, 0, nil, nil, nil, nil
 	m.forgetInside()
 	m.Wait, m.Awaiting, m.Raised, m.Outcome, m.CappedAt, m.PendingRequest, m.PendingPayload, m.Continuation = nil, nil, nil, nil, "", "", "", ""
 	return true

@@ -73,9 +73,11 @@ type Snapshot struct {
 	BudgetRouted bool             // on_budget of the loop was taken
 
 	// Answers are those of the judges asked in this visit, in order; they are not asked again. Asking is set while
-	// one more is asked. The list only grows until the state is left.
+	// one more is asked, which costs AskingMost US dollars at most; 0 = that is not known. The list only grows until the
+	// state is left.
 	Answers     []Answer
 	Asking      bool
+	AskingMost  float64
 	RateLimits  map[string]RateLimit // how often a prompt was refused in a row, by state
 	APIErrors   map[string]int       // retries after an error of the host's API by state
 	InfraErrors map[string]int       // retries after a host was ended from outside by state
@@ -221,8 +223,9 @@ type Repeat struct {
 
 // An Answer is the result of asking a judge once. It is not changed once it was recorded.
 type Answer struct {
-	Question string // fingerprint of what was asked, and of which judge
-	Result   Result // with the beginnings of its texts only
+	Question string  // fingerprint of what was asked, and of which judge
+	Result   Result  // with the beginnings of its texts only
+	Most     float64 // what it cost at most, in US dollars; 0 = that is not known
 }
 
 // How a run can end (terminated_by).

@@ -150,7 +150,7 @@ func (e *Executor) act(st *State) (Result, error) {
 	e.countTry(st)
 	e.warnSize(st, text)
 	m.Attempt++
-	a.Attempt, m.Answers, m.Asking = m.Attempt, nil, false
+	a.Attempt, m.Answers, m.Asking, m.AskingMost = m.Attempt, nil, false, 0
 	m.Phase, m.Result = PhaseActing, nil // also where the try before failed
 	started := []Field{{"action", text}, {"is_prompt", mode == KindPrompt}}
 	if told != "" {

@@ -52,7 +52,7 @@ func TestPageOfAStepThatChangedFiles(t *testing.T) {
 	if _, text := s.ask("GET", page+"?step=2", "", ""); strings.Contains(text, `id="files"`) {
 		t.Errorf("the page shows changes of step 2, which made none:\n%s", text)
 	}
-	if _, text := s.ask("GET", page+"?tab=files&at=9", "", ""); !strings.Contains(text, "2 of 2") || !strings.Contains(text, "1 after") || !strings.Contains(text, "undo --to=1:after "+run) {
+	if _, text := s.ask("GET", page+"?tab=files&at=9", "", ""); !strings.Contains(text, "3 of 3") || !strings.Contains(text, "2 after") || !strings.Contains(text, "undo --to=2:after "+run) {
 		t.Errorf("the page does not show the last snapshot:\n%s", text)
 	}
 	if _, text := s.ask("GET", page+"?tab=files&at=1", "", ""); !strings.Contains(text, "as they were first kept") {
@@ -66,9 +66,10 @@ func TestPageOfAStepThatChangedFiles(t *testing.T) {
 	}
 
 	b := s.page(t, startChromium(t), page+"?tab=files")
-	b.sees(`document.querySelector("#files h2").textContent.includes("2 of 2") && document.querySelector("#files pre").textContent.includes("+<b>")`)
+	b.sees(`document.querySelector("#files h2").textContent.includes("3 of 3") && document.querySelector("#files .none").textContent.includes("No file differs")`)
 	b.do(chromedp.Focus(`[data-slide]`, chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowLeft))
-	b.sees(`document.querySelector("#files h2").textContent.includes("1 of 2") && location.search.includes("at=1") && document.activeElement.matches("[data-slide]")`)
+	b.sees(`document.querySelector("#files h2").textContent.includes("2 of 3") && document.querySelector("#files pre").textContent.includes("+<b>")`)
+	b.sees(`location.search.includes("at=2") && document.activeElement.matches("[data-slide]")`)
 	b.do(chromedp.KeyEvent(kb.ArrowRight))
-	b.sees(`document.querySelector("#files h2").textContent.includes("2 of 2")`)
+	b.sees(`document.querySelector("#files h2").textContent.includes("3 of 3")`)
 }

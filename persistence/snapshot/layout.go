@@ -271,6 +271,12 @@ func fields() []field {
 		},
 		unsureField("prompts_outstanding", "Outstanding", func(s *fsm.Snapshot) *fsm.Unsure { return &s.Outstanding }),
 		unsureField("prompts_lost", "Lost", func(s *fsm.Snapshot) *fsm.Unsure { return &s.Lost }),
+		{
+			key: "judge_max_cost_usd", name: "AskingMost",
+			put:  func(e *Writer, s *fsm.Snapshot) bool { return s.AskingMost != 0 && e.Value(s.AskingMost) },
+			take: func(r *memory, v any) error { return takeFloat(&r.AskingMost, v) },
+			same: func(a, b *fsm.Snapshot) bool { return a.AskingMost == b.AskingMost },
+		},
 	}
 }
 

@@ -39,7 +39,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.Outcome](), 20},
 		{reflect.TypeFor[fsm.StallRecord](), 3},
 		{reflect.TypeFor[fsm.Repeat](), 3},
-		{reflect.TypeFor[fsm.Answer](), 2},
+		{reflect.TypeFor[fsm.Answer](), 3},
 		{reflect.TypeFor[fsm.Child](), 8},
 		{reflect.TypeFor[fsm.BranchMemory](), 3},
 		{reflect.TypeFor[fsm.RateLimit](), 4},

@@ -69,7 +69,11 @@ func putAnswers(e *Writer, s *fsm.Snapshot) bool {
 	e.Open('[')
 	for i := range s.Answers {
 		e.item()
-		e.Value(value.NewMap("question", s.Answers[i].Question, "result", resultValue(&s.Answers[i].Result)))
+		a := value.NewMap("question", s.Answers[i].Question, "result", resultValue(&s.Answers[i].Result))
+		if most := s.Answers[i].Most; most > 0 {
+			a.Set("max_cost_usd", most)
+		}
+		e.Value(a)
 	}
 	return e.Close(']')
 }
@@ -78,8 +82,9 @@ func takeAnswers(r *memory, v any) error {
 	return takeList(v, func(v any) error {
 		var a fsm.Answer
 		err := TakeParts(v, map[string]func(any) error{
-			"question": func(v any) error { return TakeText(&a.Question, v) },
-			"result":   func(v any) error { return takeResultTo(&a.Result, v) },
+			"question":     func(v any) error { return TakeText(&a.Question, v) },
+			"result":       func(v any) error { return takeResultTo(&a.Result, v) },
+			"max_cost_usd": func(v any) error { return takeFloat(&a.Most, v) },
 		})
 		r.Answers = append(r.Answers, a)
 		return err
