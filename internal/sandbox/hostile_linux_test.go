@@ -333,6 +333,14 @@ var asking = map[string]func(v victim) error{
 	"ask the proxy for another": func(v victim) error { return askProxy(v.tcp) },
 }
 
+// signalAtDeath is the signal that this process gets at the death of its parent. Only its first thread has one, and package
+// variables are set on that.
+var signalAtDeath = func() syscall.Signal {
+	var signal int32
+	_, _, _ = unix.Syscall(unix.SYS_PRCTL, unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0)
+	return syscall.Signal(signal)
+}()
+
 // friendly are programs that have to work in every sandbox.
 var friendly = map[string]func(v victim) error{
 	"write in the tree":     func(v victim) error { return write(v.tree + "/new") },
@@ -353,10 +361,8 @@ var friendly = map[string]func(v victim) error{
 	},
 	"begin as any command": func(v victim) error { // with a group, a signal at the death of its parent, a place, and files
 		dir, err := os.Getwd()
-		var signal int32
-		_, _, no := unix.Syscall(unix.SYS_PRCTL, unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0)
-		if err != nil || no != 0 || dir != v.tree || unix.Getpgrp() != os.Getpid() || syscall.Signal(signal) != syscall.SIGKILL {
-			return fmt.Errorf("in %s, group %d of %d, signal %d: %v %v", dir, unix.Getpgrp(), os.Getpid(), signal, err, no)
+		if err != nil || dir != v.tree || unix.Getpgrp() != os.Getpid() || signalAtDeath != syscall.SIGKILL {
+			return fmt.Errorf("in %s, group %d of %d, signal %d: %v", dir, unix.Getpgrp(), os.Getpid(), signalAtDeath, err)
 		}
 		if got := openFiles(); got != os.Getenv("V_OPEN") {
 			return fmt.Errorf("it has the descriptors %s", got)
