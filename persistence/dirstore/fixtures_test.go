@@ -58,6 +58,7 @@ func TestReferenceDirectories(t *testing.T) {
 			}
 			var got []string
 			for _, r := range runs {
+				r.Bytes = 0 // which only a listing looks at
 				if one, err := d.Runs(t.Context(), persistence.Query{ID: r.ID}); err != nil || len(one) != 1 || !reflect.DeepEqual(one[0], r) {
 					t.Errorf("%s is found as %+v, %v", r.ID, one, err)
 				}
