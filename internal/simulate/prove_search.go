@@ -267,23 +267,27 @@ func (r *Proof) reach() {
 	}
 	for i, st := range g.states {
 		handler := r.capped && !r.unflushed && st.Name == r.Loop.OnMaxSteps || passes && st.Name == r.Loop.OnMaxIterations
-		var path []visitStep
+		path := func() []visitStep { // most paths are not shown, and they may be long
+			if r.entered != nil {
+				return r.entered[int32(i)] //nolint:gosec // a file has no more states
+			}
+			return all.pathTo(first[i])
+		}
+		reached := first[i] >= 0
 		if r.entered != nil {
-			path = r.entered[int32(i)] //nolint:gosec // a file has no more states
-		} else if first[i] >= 0 {
-			path = all.pathTo(first[i])
+			reached = r.entered[int32(i)] != nil //nolint:gosec // a file has no more states
 		}
 		switch {
-		case path == nil && handler:
+		case !reached && handler:
 			r.Failing = append(r.Failing, ProofPath{End: fsm.EndMaxSteps, States: []string{st.Name}, Steps: r.Loop.MaxSteps + 1})
-		case path == nil:
+		case !reached:
 			r.Never = append(r.Never, st.Name)
 		case st.Terminal && !r.Loop.Maintain:
-			r.Ends = append(r.Ends, g.pathOf(path, fsm.EndTerminal, st.Failure))
+			r.Ends = append(r.Ends, g.pathOf(path(), fsm.EndTerminal, st.Failure))
 			fallthrough
 		default:
 			if !good[i] {
-				r.Failing = append(r.Failing, g.pathOf(path, "", st.Failure))
+				r.Failing = append(r.Failing, g.pathOf(path(), "", st.Failure))
 			}
 		}
 	}
