@@ -49,7 +49,7 @@ func (w *walks) share(dir, tree string, acted bool) {
 	w.found[w.path(dir)] = foundFiles{tree, acted, time.Now()}
 }
 
-// shared returns what is left to others, once: all is forgotten. "" = the folder has to be walked.
+// shared returns what was shared of a folder, once: all is forgotten. "" = the folder has to be walked.
 func (w *walks) shared(dir string, acted bool) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

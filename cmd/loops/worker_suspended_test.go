@@ -76,8 +76,8 @@ func TestWorkerSuspendsRefusedPush(t *testing.T) {
 	}
 }
 
-// TestWorkerSuspendsRefusedFetch: a run that was begun, and whose files another worker cannot fetch because the repository refuses
-// its login, is suspended with what a person does; unblock has it continue.
+// TestWorkerSuspendsRefusedFetch: a run that was begun, and whose files another worker cannot fetch because the repository
+// refuses its login, is suspended with what a person does; unblock continues it.
 func TestWorkerSuspendsRefusedFetch(t *testing.T) {
 	t.Parallel()
 	f := newGitFleet(t)
