@@ -106,10 +106,13 @@ func (q *asker) action(text, schema string, strict bool) Action {
 	}
 }
 
-// put has the judge asked, and asked again as long as that is worth the wait.
+// put has the judge asked, and asked again as long as that is worth the wait. A paused run asks none.
 func (q *asker) put(a Action) (Result, error) {
 	e, first := q.e, AgentChoice{a.Host, a.Model}
 	for {
+		if e.held() != pass {
+			return Result{}, errHalted
+		}
 		list := e.cfg.Loop.JudgeHosts(q.st, q.cfg)
 		e.passQuota(q.st, list, true)
 		c := e.choose(q.st, list, first.Host, first.Model)

@@ -70,12 +70,9 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 		if w.breach && a.Outer == "" {
 			w.fault(at + " starts before the files were put back")
 		}
-		if w.hold != nil && time.Now().After(w.heldAt) && a.Item == "" {
-			w.fault("a paused run starts " + at)
-		}
 	}
-	if at := w.turned[at]; a.Kind == fsm.KindJudge && w.hold != nil && w.heldAt.Before(at) {
-		w.fault("a paused run asks another judge, in " + a.State)
+	if w.hold != nil && time.Now().After(w.heldAt) && a.Item == "" {
+		w.fault(fmt.Sprintf("a paused run starts %s (%s)", at, a.Kind))
 	}
 	w.checked(a)
 	w.inQuota(a)

@@ -31,13 +31,6 @@ func (w *World) refuse(a fsm.Action, at string, try int, res *fsm.Result) bool {
 	if a.Kind == fsm.KindJudge && !w.shares() || !w.shares() && w.inItem(a) || n%8 > 0 || try > 2 {
 		return false
 	}
-	if a.Kind == fsm.KindJudge {
-		w.mu.Lock()
-		if w.turned[at] = (time.Time{}); w.hold != nil {
-			w.turned[at] = time.Now()
-		}
-		w.mu.Unlock()
-	}
 	class := refusals[n/8%uint64(len(refusals))]
 	res.ExitCode, res.Reply.Failure, res.Reply.Reason, res.Reply.Complete = 1, class, "so it is", false
 	if class != fsm.FailPermission {

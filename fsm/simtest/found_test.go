@@ -377,6 +377,18 @@ func TestFound(t *testing.T) {
 			140002097,
 		},
 		{
+			"a run that was paused in its action asked a judge what it came to",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: append([]string{"on_error: done", "on_no: done", "on_yes: done"}, prompt[:2]...)})},
+			[]Disturbance{{1, time.Millisecond, Pause}},
+			0,
+		},
+		{
+			"an action that breached a guard and was stopped left a message and a capture in the undisturbed run only, in the simulator",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"action: do it", "capture: cs0", "append_to_messages: '${state.name} ${state.iteration}'", "next: done", guard}})},
+			[]Disturbance{{4, 0, CrashLost}, {5, 3295709527, UserStop}},
+			50002091,
+		},
+		{
 			"an action that breached a guard and was stopped had a result in the undisturbed run only, in the simulator",
 			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"action: do it", "next: done", guard}})},
 			[]Disturbance{{1, 4366501081, PowerCut}, {5, 0, CrashLost}, {6, 5201054351, UserStop}},
@@ -415,6 +427,14 @@ func TestFoundWithLimits(t *testing.T) {
 			}}},
 			nil,
 			61000411,
+		},
+		{
+			"a run that was paused while a judge refused asked the judge of remember",
+			[]*Loop{{Name: "l0", Keys: []string{memory, "failover: {on: [suspended]}"}, States: []*State{
+				{Name: "s0", Keys: []string{"action_type: prompt", "action: do it", "on_error: done", "on_no: done", "on_yes: done", "remember: {judge: what}"}},
+			}}},
+			[]Disturbance{{4, time.Millisecond, Pause}},
+			0,
 		},
 		{
 			"a judge that refused in a paused run was followed by another one",

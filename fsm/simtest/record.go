@@ -98,7 +98,8 @@ type mark struct{ events, lines int }
 func (w *World) cutPower() {
 	w.boots++
 	w.events, w.lines, w.whole = w.events[:w.safe.events], w.lines[:w.safe.lines], nil
-	w.elapsed, w.recalled, w.ended, w.unheard = 0, 0, false, false
+	w.elapsed, w.recalled, w.ended = 0, 0, false
+	clear(w.unheard)
 	clear(w.acted)
 	clear(w.known)
 	clear(w.failed)
@@ -268,9 +269,12 @@ func (w *World) count(ev fsm.Event) {
 	at := fmt.Sprint(ev.Depth, ev.Get("branch"))
 	switch ev.Kind {
 	case fsm.EventStateEnter:
+		w.state[at], _ = ev.Get("state").(string)
 		w.acted[at] = w.acted[at] && ev.Get("resumed") != nil
 	case fsm.EventEvaluate:
-		w.unheard = w.unheard || ev.Get("verdict") == fsm.VerdictGuarded && !w.acted[at]
+		if ev.Get("verdict") == fsm.VerdictGuarded && !w.acted[at] {
+			w.unheard[w.state[at]] = true
+		}
 	case fsm.EventCheckFirst:
 		path, _ := ev.Get("branch").(string)
 		w.failed[path+" "+fmt.Sprint(ev.Get("state"))] = ev.Get("passes") != true

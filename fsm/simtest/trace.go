@@ -16,12 +16,12 @@ import (
 type Trace struct {
 	Outcome fsm.Outcome
 	Ways    map[string][]string // what was decided, in order, by the branch or the item in which it was
-	Memory  string              // captures, context and messages, without times
+	Memory  *value.Map          // captures, context and messages
 	Files   string              // that actions left
 	Facts   string              // in the memories of loops
 	Cut     int                 // prompts and judges that a stop cut short, which count as spent
 	Results map[string]int      // on record, by place
-	Breach  bool                // an action that was stopped had breached a guard: it has no result
+	Unheard map[string]bool     // states whose action was stopped and had breached a guard: it has no result
 	Prompts int
 	Cost    float64
 	Lives   int
@@ -38,7 +38,7 @@ func (w *World) trace(out fsm.Outcome, lives int) *Trace {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
-	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: w.left(), Results: maps.Clone(w.results), Breach: w.unheard, Ways: map[string][]string{}}
+	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: w.left(), Results: maps.Clone(w.results), Unheard: maps.Clone(w.unheard), Ways: map[string][]string{}}
 	t.Facts = w.learned(lives <= mostLives && len(w.faults) == 0 && out.TerminatedBy != "")
 	t.Faults = w.faults
 	if lives > mostLives {
@@ -46,7 +46,7 @@ func (w *World) trace(out fsm.Outcome, lives int) *Trace {
 	}
 	if len(w.lines) > 0 && len(w.faults) == 0 {
 		if m, err := w.memory(); err == nil {
-			t.Memory = timesOf.ReplaceAllString(string(value.AppendJSON(nil, value.NewMap("captured", m.Captured, "context", m.Context)))+fmt.Sprint(m.Messages), "")
+			t.Memory = value.NewMap("captured", m.Captured, "context", m.Context, "messages", m.Messages)
 			t.Prompts, t.Cost = m.Spent.Prompts, m.Spent.CostUSD
 		}
 	}
@@ -120,20 +120,51 @@ func (t *Trace) Differs(undisturbed *Trace, limits bool) string {
 		}
 	}
 	switch {
-	case !maps.Equal(a.Results, b.Results) && !b.Breach:
+	case !maps.Equal(a.Results, b.Results) && len(b.Unheard) == 0:
 		return fmt.Sprintf("other results are on record:\n%v\n%v", a.Results, b.Results)
-	case a.Memory != b.Memory:
-		return fmt.Sprintf("another memory:\n%s\n%s", a.Memory, b.Memory)
+	case a.memory(b.Unheard) != b.memory(b.Unheard):
+		return fmt.Sprintf("another memory:\n%s\n%s", a.memory(b.Unheard), b.memory(b.Unheard))
 	case a.Facts != b.Facts:
 		return fmt.Sprintf("other facts:\n%s\n%s", without(a.Facts, b.Facts), without(b.Facts, a.Facts))
 	case a.Files != b.Files:
 		return fmt.Sprintf("other files:\n%s\n%s", a.Files, b.Files)
-	case b.Cut == 0 && !b.Breach && math.Abs(a.Cost-b.Cost) > 1e-9:
+	case b.Cut == 0 && len(b.Unheard) == 0 && math.Abs(a.Cost-b.Cost) > 1e-9:
 		return fmt.Sprintf("another cost: %g USD, and %g", a.Cost, b.Cost)
 	case b.Prompts < a.Prompts || b.Prompts > a.Prompts+b.Cut:
 		return fmt.Sprintf("other prompts: %d, and %d with %d that were cut short", a.Prompts, b.Prompts, b.Cut)
 	}
 	return ""
+}
+
+// memory returns the memory without times, and without what the actions of some states left there: their captures and
+// messages.
+func (t *Trace) memory(but map[string]bool) string {
+	if t.Memory == nil {
+		return ""
+	}
+	all := t.Memory.Clone()
+	messages, _ := all.Value("messages").([]string)
+	all.Set("messages", slices.DeleteFunc(slices.Clone(messages), func(text string) bool {
+		state, _, _ := strings.Cut(text, " ")
+		return but[state]
+	}))
+	captured, _ := all.Value("captured").(*value.Map)
+	all.Set("captured", uncaptured(captured, but))
+	return timesOf.ReplaceAllString(string(value.AppendJSON(nil, all)), "")
+}
+
+// uncaptured returns captures without those of some states, also inside of others.
+func uncaptured(all *value.Map, but map[string]bool) *value.Map {
+	left := value.NewMap()
+	for name, v := range all.All() {
+		if inside, ok := v.(*value.Map); ok {
+			v = uncaptured(inside, but)
+		}
+		if state, of := strings.CutPrefix(name, "c"); !of || !but[state] {
+			left.Set(name, v)
+		}
+	}
+	return left
 }
 
 // without returns the lines of a text that another one lacks.

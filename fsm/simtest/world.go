@@ -44,13 +44,14 @@ type World struct {
 	lists   map[string]bool // that are or were at work, by mark
 	most    map[string]int  // items at work at once, by the mark of their list
 	asked   map[string]bool
-	awaited map[string]bool // waits for events that are on record now
-	watched map[string]bool // those of them for which the event is sent again and again
-	over    bool            // the run has ended for good
-	ended   bool            // it has ended, as the record has it
-	acted   map[string]bool // whether the state that a branch is in has a result
-	unheard bool            // a guard judged one without a result
-	elapsed time.Duration   // on record
+	awaited map[string]bool   // waits for events that are on record now
+	watched map[string]bool   // those of them for which the event is sent again and again
+	over    bool              // the run has ended for good
+	ended   bool              // it has ended, as the record has it
+	acted   map[string]bool   // whether the state that a branch is in has a result
+	state   map[string]string // where a branch is
+	unheard map[string]bool   // states that a guard judged without a result
+	elapsed time.Duration     // on record
 	faults  []string
 	cut     int // prompts and judges that a stop ended
 
@@ -75,8 +76,7 @@ type World struct {
 	uses     map[string]fsm.LessonUse
 	recalled int // how often the run has read its memory
 
-	turned  map[string]time.Time // when a judge refused in a paused run, by place; zero = it was not paused
-	spawned uint64               // number of the handoff for which an agent was started last
+	spawned uint64 // number of the handoff for which an agent was started last
 
 	awake bool            // no user ends a wait
 	taken map[uint64]bool // numbers of signals that waits took, on record
@@ -109,7 +109,7 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib shelf, plan []Disturbance) *World
 		seed:  seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{}, started: map[string]int{}, undone: map[string]int{},
 		flying: map[string]int{}, lists: map[string]bool{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]map[string]string{}, repo: newRepository(),
 		blocked: map[string]*fsm.Suspension{}, tried: map[string]time.Time{}, out: map[string]map[string]int{}, failed: map[string]bool{},
-		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{}, turned: map[string]time.Time{}, acted: map[string]bool{},
+		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{}, acted: map[string]bool{}, state: map[string]string{}, unheard: map[string]bool{},
 	}
 }
 
