@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"slices"
@@ -330,6 +331,21 @@ func (s *Service) hasText(ctx context.Context, f project.Finder, r persistence.R
 		}
 	}
 	return false, nil
+}
+
+// WriteJSON writes the runs, the groups of runs or the events for a program. Runs that are asked for one by one are
+// written as they are read.
+func (h *History) WriteJSON(w io.Writer) error {
+	if h.each == nil {
+		return terminal.WriteJSON(w, h.Objects())
+	}
+	return terminal.WriteJSONList(w, func(yield func(any, error) bool) {
+		for r, err := range h.each {
+			if !yield(h.Table.Run(r), err) {
+				return
+			}
+		}
+	})
 }
 
 // Objects returns the runs, the groups of runs or the events for a program.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 
 	"loops/fsm/value"
 )
@@ -36,6 +37,25 @@ func WriteLongJSON(w io.Writer, object any, key string, n int, item func(int) an
 		between = ","
 	}
 	fmt.Fprintf(out, "\n  ]%s\n", after)
+	return out.Flush()
+}
+
+// WriteJSONList is WriteJSON of a list whose items are made one by one. Nothing of it is printed where an error comes
+// within its first 64 KiB.
+func WriteJSONList(w io.Writer, items iter.Seq2[any, error]) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	before, end := "[\n  ", "[]\n"
+	var text []byte
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		out.WriteString(before)
+		text = value.AppendJSONIndent(text[:0], item, "  ")
+		out.Write(bytes.ReplaceAll(text, []byte("\n"), []byte("\n  ")))
+		before, end = ",\n  ", "\n]\n"
+	}
+	out.WriteString(end)
 	return out.Flush()
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -75,14 +76,14 @@ each event, whole.` +
 
 func runHistory(ctx context.Context, a *program, o historyOptions) error {
 	return a.ask(func(s *app.Service) error {
-		o.Output, o.OneByOne = o.verbose || o.json, !o.json
+		o.Output, o.OneByOne = o.verbose || o.json, true
 		ctx, read := a.reading(ctx)
 		defer read()
 		h, err := s.History(ctx, o.HistoryQuery)
 		if err != nil {
 			return err
 		}
-		if o.json || h.Run != nil || h.Counted() {
+		if h.Run != nil || h.Counted() {
 			read()
 		}
 		switch {
@@ -90,13 +91,24 @@ func runHistory(ctx context.Context, a *program, o historyOptions) error {
 			a.note("%s", h.More)
 			fallthrough
 		case o.json:
-			return terminal.WriteJSON(a.out, h.Objects())
+			return h.WriteJSON(readFirst{a.out, read})
 		case h.Run != nil:
 			h.PrintEvents(o.verbose, o.full)
 			return nil
 		}
 		return printRuns(a, o, h, read)
 	})
+}
+
+// A readFirst calls read before anything is written.
+type readFirst struct {
+	io.Writer
+	read func()
+}
+
+func (w readFirst) Write(b []byte) (int, error) {
+	w.read()
+	return w.Writer.Write(b)
 }
 
 // printRuns prints the runs of a loop, or how they ended. It calls read once their records were read.

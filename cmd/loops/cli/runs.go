@@ -75,7 +75,7 @@ func runRuns(ctx context.Context, a *program, q app.HistoryQuery, asJSON bool) e
 	if shown > 0 {
 		q.Limit++ // one more shows whether there are more
 	}
-	q.OneByOne = !asJSON && q.Limit == 0
+	q.OneByOne = q.Limit == 0
 	h, err := s.AllRuns(ctx, q)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func runRuns(ctx context.Context, a *program, q app.HistoryQuery, asJSON bool) e
 		if more {
 			a.note("%s", all)
 		}
-		return terminal.WriteJSON(a.out, h.Objects())
+		return h.WriteJSON(a.out)
 	case h.Counted():
 		return h.PrintCounts()
 	}
