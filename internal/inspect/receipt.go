@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"loops/fsm"
@@ -21,10 +22,12 @@ const mostChecks = 50
 // A run whose loop has checks is read further back. Read reads a file with a long output.
 func Deciding(checks bool, read func(file string) (string, error), newest func(each func(fsm.Event) bool) error) ([]fsm.CheckResult, error) {
 	var events []fsm.Event // the newest first
-	n, prompt, judged := 0, false, false
+	n, prompt, judged, items := 0, false, false, newestItems{}
 	err := newest(func(e fsm.Event) bool {
 		n += eventBytes + len(str(e, "line"))
-		events = append(events, e)
+		if items.keep(e) {
+			events = append(events, e)
+		}
 		top := e.Depth == 0 && !insideBranch(e)
 		switch is, _ := e.Get("is_prompt").(bool); {
 		case e.Kind == fsm.EventActionStart && is:
@@ -43,6 +46,33 @@ func Deciding(checks bool, read func(file string) (string, error), newest func(e
 	}
 	return d.chosen(), err
 }
+
+// newestItems are the numbers of items of each list that a receipt may have: the newest of its last visit.
+type newestItems map[string]map[int]bool
+
+// keep reports whether a receipt may depend on an event. Events are given from the newest backwards.
+func (n newestItems) keep(e fsm.Event) bool {
+	switch e.Kind {
+	case fsm.EventStateEnter:
+		delete(n, placeOf(e))
+	case fsm.EventItemStart, fsm.EventItemEnd:
+		list, item := n[placeOf(e)], whole(e, "item")
+		if list[item] || len(list) >= mostChecks {
+			return list[item]
+		}
+		if list == nil {
+			list = map[int]bool{}
+			n[placeOf(e)] = list
+		}
+		if e.Kind == fsm.EventItemStart { // an item that ended late may have begun long before
+			list[item] = true
+		}
+	}
+	return true
+}
+
+// placeOf names the loop that an event is of.
+func placeOf(e fsm.Event) string { return strconv.Itoa(e.Depth) + " " + str(e, "branch") }
 
 // deciders are the verdicts that may have decided.
 type deciders struct {
