@@ -59,6 +59,19 @@ func WriteJSONList(w io.Writer, items iter.Seq2[any, error]) error {
 	return out.Flush()
 }
 
+// Before returns a writer to w that calls do before each write.
+func Before(w io.Writer, do func()) io.Writer { return before{w, do} }
+
+type before struct {
+	io.Writer
+	do func()
+}
+
+func (w before) Write(b []byte) (int, error) {
+	w.do()
+	return w.Writer.Write(b)
+}
+
 // OrNull returns nil for "".
 func OrNull(s string) any {
 	if s == "" {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -91,24 +90,13 @@ func runHistory(ctx context.Context, a *program, o historyOptions) error {
 			a.note("%s", h.More)
 			fallthrough
 		case o.json:
-			return h.WriteJSON(readFirst{a.out, read})
+			return h.WriteJSON(terminal.Before(a.out, read))
 		case h.Run != nil:
 			h.PrintEvents(o.verbose, o.full)
 			return nil
 		}
 		return printRuns(a, o, h, read)
 	})
-}
-
-// A readFirst calls read before anything is written.
-type readFirst struct {
-	io.Writer
-	read func()
-}
-
-func (w readFirst) Write(b []byte) (int, error) {
-	w.read()
-	return w.Writer.Write(b)
 }
 
 // printRuns prints the runs of a loop, or how they ended. It calls read once their records were read.
