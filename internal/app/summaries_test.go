@@ -140,6 +140,9 @@ func TestSummariesChangeNoAnswer(t *testing.T) {
 					fmt.Fprintln(&b, err)
 					continue
 				}
+				for i := range found.Runs {
+					found.Runs[i].Bytes = 0 // it is known once they were read long enough after they changed
+				}
 				show("runs in "+state, found.Runs, nil)
 			}
 		}
