@@ -66,11 +66,9 @@ func (d *Store) choose(ctx context.Context, q persistence.Query, live []persiste
 	}
 	var next []folder
 	size := fewChosen
-	for f := range folders {
-		if ch.used[f.path] {
-			continue
-		}
-		if next = append(next, f); len(next) < size {
+	for group := range seconds(folders) {
+		group = slices.DeleteFunc(group, func(f folder) bool { return ch.used[f.path] })
+		if next = append(next, group...); len(next) < size {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -84,7 +82,7 @@ func (d *Store) choose(ctx context.Context, q persistence.Query, live []persiste
 		size = min(2*size, manyChosen)
 	}
 	ch.look(next)
-	ch.newer("")
+	ch.takeAll(ch.newer(""))
 	return ch.out, nil
 }
 
@@ -125,57 +123,86 @@ func (ch *choice) pass() {
 	ch.out = ch.out[:0]
 }
 
-// newer takes the live runs that come before an archived one; "" = all.
-func (ch *choice) newer(key string) {
-	for len(ch.live) > 0 && (key == "" || ch.live[0].RunID >= key[:len(persistence.RunIDLayout)]) {
-		ch.take(ch.live[0])
-		ch.live = ch.live[1:]
+// takeAll takes runs in their order.
+func (ch *choice) takeAll(runs []persistence.Run) {
+	persistence.SortRuns(runs)
+	for _, r := range runs {
+		ch.take(r)
 	}
 }
 
-// look looks at folders, newest first.
+// newer returns the live runs that began in a second or later, which were not looked at yet; "" = all.
+func (ch *choice) newer(second string) (runs []persistence.Run) {
+	n := 0
+	for n < len(ch.live) && ch.live[n].RunID >= second {
+		n++
+	}
+	runs, ch.live = ch.live[:n], ch.live[n:]
+	return runs
+}
+
+// look looks at folders, newest first, with all that began in the same second together.
 func (ch *choice) look(folders []folder) {
 	verdicts, digests := ch.sift(folders)
+	part := ch.part[:0]
 	for i := 0; i < len(folders) && !ch.full(); {
-		switch verdicts[i] {
-		case rejected:
-			i++
-			continue
-		case matches:
-			if ch.newer(folders[i].key); ch.skip > 0 { // it is counted, and not read
-				ch.skip--
-				i++
+		second, end, known := folders[i].second(), i, true
+		of := len(part)
+		for ; end < len(folders) && folders[end].second() == second; end++ {
+			f := folders[end]
+			if verdicts[end] == rejected {
 				continue
 			}
-		case unknown:
-		}
-		// As many are read at once as are still wanted.
-		wanted, end := readAtOnce, i
-		if ch.q.Limit > 0 {
-			wanted = min(wanted, ch.skip+ch.q.Limit-ch.n)
-		}
-		part := ch.part[:0]
-		for ; end < len(folders) && len(part) < wanted; end++ {
-			if f := folders[end]; verdicts[end] != rejected {
-				f.digest = &digests[end]
-				f.whole = ch.q.Readings && ch.q.Limit > 0 && ch.q.Limit <= fewRuns
-				part = append(part, f)
-			}
-		}
-		read, found := again(ch.read, len(part)), again(ch.found, len(part))
-		ch.part, ch.read, ch.found = part, read, found
-		spread(len(part), func(i int) {
-			if read[i], found[i] = ch.d.digestedRun(part[i]); !found[i] || ch.q.Readings {
-				read[i], found[i] = ch.d.archivedRun(part[i], ch.q.Readings, ch.c)
-			}
-		})
-		for i, f := range part {
-			if ch.newer(f.key); found[i] {
-				ch.take(read[i])
-			}
+			known = known && verdicts[end] == matches
+			f.digest = &digests[end]
+			f.whole = ch.q.Readings && ch.q.Limit > 0 && ch.q.Limit <= fewRuns
+			part = append(part, f)
 		}
 		i = end
+		lives := func(r persistence.Run) bool { return r.RunID == second }
+		if ch.skip > 0 && of == 0 && known && !slices.ContainsFunc(ch.live, lives) {
+			if ch.takeAll(ch.newer(second)); ch.skip >= len(part) { // they are counted, and not read
+				ch.skip -= len(part)
+				part = part[:0]
+			}
+		}
+		// As many are read at once as are still wanted.
+		if len(part) >= readAtOnce || ch.q.Limit > 0 && len(part) >= ch.skip+ch.q.Limit-ch.n {
+			ch.readAll(part)
+			part = part[:0]
+		}
 	}
+	if !ch.full() {
+		ch.readAll(part)
+	}
+	ch.part = part
+}
+
+// readAll reads folders, and takes their runs and the live ones that began no earlier than the last of them.
+func (ch *choice) readAll(part []folder) {
+	if len(part) == 0 {
+		return
+	}
+	read, found := again(ch.read, len(part)), again(ch.found, len(part))
+	ch.read, ch.found = read, found
+	spread(len(part), func(i int) {
+		if read[i], found[i] = ch.d.digestedRun(part[i]); !found[i] || ch.q.Readings {
+			read[i], found[i] = ch.d.archivedRun(part[i], ch.q.Readings, ch.c)
+		}
+	})
+	n := 0
+	for i := range read {
+		if found[i] {
+			read[n] = read[i]
+			n++
+		}
+	}
+	live := ch.newer(part[len(part)-1].second())
+	if len(live) == 0 {
+		ch.takeAll(read[:n])
+		return
+	}
+	ch.takeAll(slices.Concat(live, read[:n]))
 }
 
 // What a digest says about a run.

@@ -77,66 +77,62 @@ func (d *Store) list(ctx context.Context, q persistence.Query, each func(persist
 		q.Skip = 0
 		return q.Cut(runs), nil
 	}
+	if q.Last {
+		folders = lastOfEach(folders)
+	}
 	var out []persistence.Run
-	skip := q.Skip
-	q.Skip = 0 // they are left out here, and not read
+	newer := func(second string) (runs []persistence.Run) { // the live ones that began in it or later
+		n := 0
+		for n < len(live) && live[n].RunID >= second {
+			n++
+		}
+		runs, live = live[:n], live[n:]
+		return runs
+	}
 	// As many are read at once as are still wanted.
 	var next []folder
-	take := func() (enough bool) {
+	take := func() {
 		read, found := make([]persistence.Run, len(next)), make([]bool, len(next))
 		spread(len(next), func(i int) {
-			if !used[next[i].path] {
-				// all will be asked for
-				next[i].whole = q.Readings && (q.Loop != "" || q.Limit > 0 && q.Limit <= fewRuns)
-				next[i].unread = q.Open
-				read[i], found[i] = d.archivedRun(next[i], q.Readings, c)
-			}
+			// all will be asked for
+			next[i].whole = q.Readings && (q.Loop != "" || q.Limit > 0 && q.Limit <= fewRuns)
+			next[i].unread = q.Open
+			read[i], found[i] = d.archivedRun(next[i], q.Readings, c)
 		})
 		persistence.CountReads(ctx, len(next))
 		for i, f := range next {
-			for len(live) > 0 && live[0].RunID >= f.key[:len(persistence.RunIDLayout)] {
-				out, live = append(out, live[0]), live[1:]
-			}
-			if q.Limit > 0 && len(out) >= q.Limit {
-				return true
-			}
-			if found[i] && (q.Loop == "" || read[i].Loop == q.Loop) {
+			if out = append(out, newer(f.second())...); found[i] && (q.Loop == "" || read[i].Loop == q.Loop) {
 				out = add(out, read[i])
 			}
 		}
 		next = next[:0]
-		return false
 	}
-	if q.Last {
-		folders = lastOfEach(folders)
-	}
-	for f := range folders {
+	enough := func() bool { return q.Limit > 0 && len(out)+len(next) >= q.Skip+q.Limit }
+	for group := range seconds(folders) {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
-		for skip > 0 && len(live) > 0 && live[0].RunID >= f.key[:len(persistence.RunIDLayout)] {
-			live, skip = live[1:], skip-1
+		group = slices.DeleteFunc(group, func(f folder) bool { return used[f.path] })
+		if len(group) == 0 {
+			continue
 		}
-		if skip > 0 {
-			if !used[f.path] {
-				skip--
+		if q.Skip > 0 && len(out)+len(next) == 0 { // what is left out as a whole is not read
+			first := newer(group[0].second())
+			if n := len(first) + len(group); n <= q.Skip {
+				q.Skip -= n
+				continue
 			}
+			out = append(out, first...)
+		}
+		if next = append(next, group...); len(next) < readAtOnce && !enough() {
 			continue
 		}
-		if next = append(next, f); len(next) < readAtOnce && (q.Limit == 0 || len(out)+len(next) < q.Limit) {
-			continue
-		}
-		if take() || q.Limit > 0 && len(out) >= q.Limit {
-			next = nil
+		if take(); enough() {
 			break
 		}
 	}
 	take()
-	if live = live[min(skip, len(live)):]; len(out) == 0 {
-		out = live
-	} else {
-		out = append(out, live...)
-	}
+	out = append(out, live...)
 	persistence.SortRuns(out)
 	return q.Cut(out), nil
 }
@@ -202,6 +198,29 @@ type folder struct {
 	unread bool
 	digest *digested // what its digest says; nil = nothing
 	when   uint64    // the digits of the run id: numbers are sorted faster than names
+}
+
+// second returns the run id, which names the second in which the run began.
+func (f folder) second() string { return f.key[:len(persistence.RunIDLayout)] }
+
+// seconds yields folders, newest first, with all that began in the same second together: only what is in them says which of
+// these began last. A list is the caller's until the next one.
+func seconds(folders iter.Seq[folder]) iter.Seq[[]folder] {
+	return func(yield func([]folder) bool) {
+		var group []folder
+		for f := range folders {
+			if len(group) > 0 && group[0].second() != f.second() {
+				if !yield(group) {
+					return
+				}
+				group = group[:0]
+			}
+			group = append(group, f)
+		}
+		if len(group) > 0 {
+			yield(group)
+		}
+	}
 }
 
 func makeFolder(key, path string) folder {

@@ -104,6 +104,48 @@ var stepping = []test{
 			t.Errorf("%d runs, want %d", len(runs), len(seen))
 		}
 	}},
+	{"of runs that began in one second, those that began last come first, also where only some are wanted", func(t *T) {
+		var order []persistence.ID
+		var running persistence.Journal
+		for n, loop := range []string{"earlier", "mid", "zeta", "alpha", "late", "beta"} {
+			sp := t.spec(loop)
+			sp.StartedAt = start.Add(time.Duration(n)*time.Millisecond + time.Second)
+			if loop == "earlier" {
+				sp.StartedAt = start
+			}
+			j, err := t.S.Create(t.ctx, sp)
+			t.must(err)
+			order = append([]persistence.ID{j.Run().ID}, order...)
+			s := snap(sp.Loop, 1)
+			s.StartedAt = sp.StartedAt
+			if loop == "late" { // it is still running
+				t.record(j, t.enter(s))
+				running = j
+				continue
+			}
+			t.record(j, t.ended(s, fsm.EndTerminal))
+			t.close(j)
+		}
+		for _, f := range []persistence.Filter{{}, {Since: start.Add(-time.Minute)}, {Statuses: []persistence.Status{persistence.Completed, persistence.Running}}} {
+			for skip := range order {
+				for limit := range len(order) - skip + 1 {
+					q := persistence.Query{Filter: f, Skip: skip, Limit: limit}
+					want := order[skip:]
+					if limit > 0 {
+						want = want[:limit]
+					}
+					var got []persistence.ID
+					for _, r := range t.runs(q) {
+						got = append(got, r.ID)
+					}
+					if !slices.Equal(got, want) {
+						t.Fatalf("of %v skip %d, limit %d: %v, want %v", f, skip, limit, got, want)
+					}
+				}
+			}
+		}
+		t.close(running)
+	}},
 	{"the newest run is the one that began last, whatever the clock said", func(t *T) {
 		var order []persistence.ID
 		last := map[string]persistence.ID{}
