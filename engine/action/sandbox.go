@@ -107,7 +107,7 @@ func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(en
 		}
 		env = setAll(env, []string{envControl + "=" + path})
 	}
-	vars, err := box.Proxy()
+	vars, asked, err := box.Proxy()
 	if err != nil {
 		return fsm.Result{}, fmt.Errorf("state %q gets no proxy: %w", a.State, err)
 	}
@@ -139,7 +139,7 @@ func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(en
 			res.ExitCode = exitBreach
 		}
 	}
-	refused := box.Refused()
+	refused := asked()
 	res.Refused = strings.Join(refused, " ")
 	for _, target := range refused {
 		res.Stderr = line(res.Stderr, "loops: the sandbox %s did not let it reach %s", rules.Name, target)

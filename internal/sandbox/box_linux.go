@@ -155,39 +155,64 @@ func (b *Box) Close() {
 // proxyPort is that of the proxy in a network of its own, where nothing else listens.
 const proxyPort = 3128
 
-// Proxy returns the variables that name the proxy to a command. The proxy reaches hosts for it; nil = it needs none.
-func (b *Box) Proxy() ([]string, error) {
+// Proxy returns the variables that name the proxy to a command that is to start, and what is called when it has ended: that
+// returns the hosts that the command asked for in vain. The proxy reaches hosts for it; no variables = it needs none.
+func (b *Box) Proxy() (vars []string, refused func() []string, err error) {
 	if b.rules.Network != "" {
-		return nil, nil
+		return nil, func() []string { return nil }, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.proxy == nil {
 		if err := b.intercept(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		b.port = proxyPort
 		if b.spaces == spacesNone {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
+			if err := b.listen(); err != nil {
 				b.proxy.secrets.close()
 				b.proxy = nil
-				return nil, err
+				return nil, nil, err
 			}
-			b.port = l.Addr().(*net.TCPAddr).Port
-			b.server = b.proxy.serve(l)
 		}
 	}
-	vars := proxyVars(net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port)), b.rules.Hosts)
-	if b.proxy.secrets != nil {
-		vars = append(vars, b.proxy.secrets.vars...)
+	p, address := b.proxy, b.proxy.begin()
+	refused = func() []string { return p.end(address) }
+	at := net.JoinHostPort(address, strconv.Itoa(b.port))
+	if b.spaces == spacesNone {
+		l, err := net.Listen("tcp", at)
+		if err != nil {
+			_ = refused()
+			return nil, nil, err
+		}
+		go func() { _ = b.server.Serve(l) }()
+		refused = func() []string {
+			_ = l.Close()
+			return p.end(address)
+		}
 	}
-	return vars, nil
+	vars = proxyVars(at, b.rules.Hosts)
+	if p.secrets != nil {
+		vars = append(vars, p.secrets.vars...)
+	}
+	return vars, refused, nil
+}
+
+// listen chooses the port of the proxy, which is this box's at every address of the loopback device from then on: commands
+// may connect to one port alone.
+func (b *Box) listen() error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	b.port = l.Addr().(*net.TCPAddr).Port
+	b.server = b.proxy.serve(l)
+	return nil
 }
 
 // intercept makes the proxy.
 func (b *Box) intercept() (err error) {
-	p := &proxy{hosts: b.rules.Hosts}
+	p := &proxy{hosts: b.rules.Hosts, refused: map[string][]string{}}
 	if len(b.rules.Egress) > 0 {
 		if p.secrets, err = newInterceptor(b.rules.Egress, b.rules.Scratch, b.rules.User); err != nil {
 			return err
@@ -195,13 +220,6 @@ func (b *Box) intercept() (err error) {
 	}
 	b.proxy = p
 	return nil
-}
-
-// Refused returns the hosts that the proxy was asked for in vain since the last call.
-func (b *Box) Refused() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.proxy.takeRefused()
 }
 
 // Missing returns what of the rules cannot be enforced on this machine, in words.

@@ -43,10 +43,9 @@ func (*Box) Start(s Spawn, fork func(Spawn) error) (end func(), err error) {
 }
 
 // Proxy returns nothing.
-func (*Box) Proxy() ([]string, error) { return nil, nil }
-
-// Refused returns nothing.
-func (*Box) Refused() []string { return nil }
+func (*Box) Proxy() (vars []string, refused func() []string, err error) {
+	return nil, func() []string { return nil }, nil
+}
 
 // Limited does nothing.
 func (*Box) Limited(int) {}

@@ -200,13 +200,13 @@ func newNetwork() error {
 	return nil
 }
 
-// listenHere returns a socket that listens at a port of this thread's network.
+// listenHere returns a socket that listens at a port of every address of this thread's network.
 func listenHere(port int) (*os.File, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	err = unix.Bind(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
+	err = unix.Bind(fd, &unix.SockaddrInet4{Port: port})
 	if err == nil {
 		err = unix.Listen(fd, unix.SOMAXCONN)
 	}

@@ -17,8 +17,10 @@ import (
 type proxy struct {
 	hosts   []string     // HOST:PORT
 	secrets *interceptor // nil = no host gets a secret
+
 	mu      sync.Mutex
-	refused []string // since the last look
+	refused map[string][]string // by the address at which a command that runs asks the proxy
+	last    uint16              // number of the newest command
 }
 
 const dialTimeout = 30 * time.Second
@@ -30,29 +32,42 @@ func (p *proxy) serve(l net.Listener) *http.Server {
 	return s
 }
 
-// takeRefused returns what was refused since the last call, each once.
-func (p *proxy) takeRefused() []string {
-	if p == nil {
-		return nil
-	}
+// begin returns the address at which a new command asks the proxy: each has its own, so that what was refused is told of
+// the command that asked.
+func (p *proxy) begin() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	list := p.refused
-	p.refused = nil
+	for {
+		p.last++
+		address := net.IPv4(127, 1, byte(p.last>>8), byte(p.last)).String()
+		if _, runs := p.refused[address]; !runs {
+			p.refused[address] = nil
+			return address
+		}
+	}
+}
+
+// end returns what was refused at an address, each once. The command has ended.
+func (p *proxy) end(address string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := p.refused[address]
+	delete(p.refused, address)
 	return list
 }
 
 // mostRefused bounds what is remembered of a program that tries everything.
 const mostRefused = 20
 
-func (p *proxy) lets(target string) bool {
+// lets reports whether a target may be reached. What is refused is remembered of the command that asks at an address.
+func (p *proxy) lets(address, target string) bool {
 	if confine.Reaches(p.hosts, target) {
 		return true
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.refused) < mostRefused && !slices.Contains(p.refused, target) {
-		p.refused = append(p.refused, target)
+	if list, runs := p.refused[address]; runs && len(list) < mostRefused && !slices.Contains(list, target) {
+		p.refused[address] = append(list, target)
 	}
 	return false
 }
@@ -65,7 +80,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			target = net.JoinHostPort(r.URL.Hostname(), "80")
 		}
 	}
-	if !p.lets(target) {
+	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	address, _, _ := net.SplitHostPort(at.String())
+	if !p.lets(address, target) {
 		http.Error(w, "the sandbox does not let this reach "+target, http.StatusForbidden)
 		return
 	}

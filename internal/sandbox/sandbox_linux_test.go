@@ -158,12 +158,20 @@ func begin(b *Box, cmd *exec.Cmd) (end func(), err error) {
 // try runs a program in a box, and returns what it printed; "" = it did what it does.
 func (v victim) try(t *testing.T, b *Box, name string) string {
 	t.Helper()
+	said, _ := v.tryRefused(t, b, name)
+	return said
+}
+
+// tryRefused is try that returns the hosts, too, that the proxy refused.
+func (v victim) tryRefused(t *testing.T, b *Box, name string) (said string, refused []string) {
+	t.Helper()
 	self, err := os.Executable()
 	testenv.Must(t, err)
 	cmd := exec.Command(self)
 	cmd.Dir, cmd.Env = v.tree, v.env(name)
-	vars, err := b.Proxy()
+	vars, asked, err := b.Proxy()
 	testenv.Must(t, err)
+	defer func() { refused = asked() }()
 	cmd.Env = append(cmd.Env, vars...)
 	out, err := os.CreateTemp(t.TempDir(), "out")
 	testenv.Must(t, err)
@@ -178,9 +186,9 @@ func (v victim) try(t *testing.T, b *Box, name string) string {
 	b.Limited(cmd.Process.Pid)
 	if err := cmd.Wait(); err != nil {
 		text, _ := os.ReadFile(out.Name())
-		return err.Error() + ": " + string(text)
+		return err.Error() + ": " + string(text), nil
 	}
-	return ""
+	return "", nil
 }
 
 // state returns the texts and modes of all files below folders.
@@ -390,12 +398,22 @@ func TestHostsByName(t *testing.T) {
 		for name, allowed := range map[string]bool{
 			"ask the proxy": true, "ask the proxy for another": false, "connect": false, "send a datagram": false, "raw socket": false, "connect with bash": false,
 		} {
-			if said := v.try(t, b, name); (said == "") != allowed {
+			_, other, err := b.Proxy() // of a command beside it
+			testenv.Must(t, err)
+			said, refused := v.tryRefused(t, b, name)
+			if (said == "") != allowed {
 				t.Errorf("%s: allowed: %v, and it says %q", name+kinds()[spaces], allowed, said)
 			}
-		}
-		if got := b.Refused(); !slices.Equal(got, []string{"127.0.0.1:" + port}) {
-			t.Errorf("refused: %q", got)
+			want := []string{}
+			if name == "ask the proxy for another" {
+				want = []string{"127.0.0.1:" + port}
+			}
+			if !slices.Equal(refused, want) {
+				t.Errorf("%s: refused: %q, want %q", name+kinds()[spaces], refused, want)
+			}
+			if of := other(); len(of) > 0 {
+				t.Errorf("%s: refused to another: %q", name+kinds()[spaces], of)
+			}
 		}
 	}
 	for target, want := range map[string]bool{"a.example.com:443": true, "a.b.EXAMPLE.com:443": true, "example.com:443": false, "a.example.com:80": false, "evilexample.com:443": false} {
