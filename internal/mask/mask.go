@@ -32,15 +32,33 @@ type mark struct {
 	at int
 }
 
-// A finder finds needles: all but long texts by three bytes of each where the processor has AVX2, else by two.
+// A method is how a text is searched.
+type method byte
+
+const (
+	byPairs   method = iota // at each second byte; any processor can
+	byTriples               // needs AVX2
+	byFours                 // needs AVX-512 with VBMI
+)
+
+// A finder finds needles: long ones by windows, and all others by bytes side by side, as many as its method says. The zero
+// finder finds nothing.
 type finder struct {
-	pairs  [1 << 16]uint16 // the number of what is looked for that has these two bytes at its mark, 0 = nothing
-	marks  [][]mark        // by number
-	groups grouping
+	by     method
+	pairs  *pairs
+	shared bool     // pairs is that of another finder, too
+	marks  [][]mark // by number
+	sign   *needle  // is a byte, that any other may follow; nil = none
+	groups grouping // of byTriples
 	wide   triples
-	narrow bool // something that is looked for cannot be found by triples
+	narrow bool         // something that is looked for cannot be found by triples
+	sets   fourGrouping // of byFours
+	exact  fours
 	long   windows
 }
+
+// pairs have the number of what is looked for that has two bytes at its mark, 0 = nothing.
+type pairs [1 << 16]uint16
 
 // A Masker masks secrets. The zero Masker, and nil, find nothing; one that [New] makes finds tokens by their shape.
 // Its methods may be called at once.
@@ -55,42 +73,95 @@ type Masker struct {
 	news    bool              // something was replaced for the first time since Taken
 }
 
-// shaped finds tokens by their shape.
-var shaped = sync.OnceValue(func() *finder {
-	f := &finder{marks: make([][]mark, 1)}
+// newShaped returns a finder that finds tokens by their shape.
+func newShaped(by method) *finder {
+	f := &finder{by: by}
+	f.lookByte(&needle{text: []byte{'@'}, shape: addressShape})
 	for i := range shapes {
-		f.look(&needle{text: []byte(shapes[i].Prefix), shape: &shapes[i]})
+		if s := &shapes[i]; s != addressShape {
+			f.look(&needle{text: []byte(s.Prefix), shape: s})
+		}
 	}
 	f.look(&needle{text: []byte(foreignMark)})
-	f.wide = f.groups.tables()
+	f.ready()
 	return f
-})
+}
+
+var shaped = sync.OnceValue(func() *finder { return newShaped(fastest) })
 
 // New returns a Masker that finds tokens by their shape.
-func New() *Masker {
-	m := &Masker{finder: *shaped()}
-	m.marks = slices.Clone(m.marks)
+func New() *Masker { return newMasker(shaped()) }
+
+func newMasker(f *finder) *Masker {
+	m := &Masker{finder: *f}
+	m.shared, m.marks = true, slices.Clone(f.marks)
 	return m
 }
 
 // foreignMark is how placeholders begin.
 const foreignMark = "***("
 
-// look has a needle looked for that is no long text. Without AVX2 the text is searched at each second byte, so it is
-// marked at two places side by side.
-func (f *finder) look(n *needle) {
-	if f.marks == nil {
-		f.marks = make([][]mark, 1)
+// signs are the numbers of pairs that have the sign, as bits: first, second, both.
+const signs = 3
+
+// own makes pairs that are this finder's alone.
+func (f *finder) own() {
+	switch {
+	case f.pairs == nil:
+		f.pairs, f.marks = new(pairs), make([][]mark, 1)
+	case f.shared:
+		p := *f.pairs
+		f.pairs, f.shared = &p, false
 	}
-	best, ok := f.groups.add(n.text)
+}
+
+// lookByte has a needle of one byte looked for. It is the first that is.
+func (f *finder) lookByte(n *needle) {
+	f.own()
+	f.sign = n
+	switch f.by {
+	case byTriples:
+		f.groups.addByte(n.text[0])
+	case byFours:
+		f.sets.add(n.pattern(), 1)
+	}
+	f.marks = append(f.marks, []mark{{n, 0}}, []mark{{n, -1}}, []mark{{n, 0}, {n, -1}})
+	sign := int(n.text[0])
+	for c := range 256 {
+		f.pairs[sign|c<<8], f.pairs[c|sign<<8] = 1, 2
+	}
+	f.pairs[sign|sign<<8] = signs
+}
+
+// look has a needle looked for that is no long text. Where the text is searched by pairs, it is at each second byte, so the
+// needle is marked at two places side by side.
+func (f *finder) look(n *needle) {
+	f.own()
+	best, ok := 0, true
+	switch f.by {
+	case byTriples:
+		best, ok = f.groups.add(n.text)
+	case byFours:
+		best = f.sets.add(n.pattern(), len(n.text)-2)
+	}
 	f.narrow = f.narrow || !ok
 	for _, at := range []int{best, best + 1} {
 		number := &f.pairs[binary.LittleEndian.Uint16(n.text[at:])]
-		if *number == 0 {
-			*number = uint16(len(f.marks))
-			f.marks = append(f.marks, nil)
+		if *number <= signs {
+			f.marks = append(f.marks, f.marks[*number])
+			*number = uint16(len(f.marks) - 1)
 		}
 		f.marks[*number] = append(slices.Clip(f.marks[*number]), mark{n, at})
+	}
+}
+
+// ready has the finder find what was added.
+func (f *finder) ready() {
+	switch f.by {
+	case byTriples:
+		f.wide = f.groups.tables()
+	case byFours:
+		f.exact, f.long.exact = f.sets.tables(), f.long.sets.tables()
 	}
 }
 
@@ -114,12 +185,12 @@ func (m *Masker) Add(name, secret string) bool {
 		}
 		m.needles[string(n.text)] = n.label
 		if len(n.text) >= longText {
-			m.long.add(&n)
+			m.long.add(&n, m.by)
 		} else {
 			m.look(&n)
 		}
 	}
-	m.wide = m.groups.tables()
+	m.ready()
 	m.set(Placeholder(name), secret)
 	return true
 }
@@ -280,7 +351,7 @@ func (m *Masker) mask(b []byte, foreign bool) (masked []byte, changed, header bo
 func (m *Masker) hits(b []byte) (hits []hit, header bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.find(b, wide)
+	return m.find(b)
 }
 
 // A finding is what was found in a text.
@@ -292,15 +363,18 @@ type finding struct {
 }
 
 // find returns the parts of b that are to be replaced, in order, and whether the header of a private key may be in it.
-func (f *finder) find(b []byte, wide bool) (hits []hit, header bool) {
+func (f *finder) find(b []byte) (hits []hit, header bool) {
+	if f.pairs == nil || len(b) == 0 {
+		return nil, false
+	}
 	found := finding{b: b}
 	for from := 0; from < len(b); from += block {
-		to, i := min(from+block, len(b)), from
-		if wide && !f.narrow {
-			i = f.scan(&found, from, to)
-		}
-		f.pairwise(&found, i, to)
-		f.long.find(&found, to)
+		to := min(from+block, len(b))
+		f.pairwise(&found, f.scan(&found, from, to), to)
+		f.long.find(&found, from, to)
+	}
+	if last := len(b) - 1; f.sign != nil && b[last] == f.sign.text[0] {
+		found.password(last)
 	}
 	return chosen(found.hits), found.header
 }
@@ -325,11 +399,20 @@ func chosen(hits []hit) []hit {
 // multiple of the places that wideScan looks at, so that nothing is left over between two blocks.
 const block = 16 << 10
 
-// scan adds what has its mark from i on, and returns up to where: at or near to. It needs AVX2.
+// scan adds what has its mark from i on, and returns up to where: at or near to.
 func (f *finder) scan(found *finding, i, to int) int {
-	b := found.b[:min(len(found.b), to+2)]
-	for len(b)-i >= 66 {
-		at, lanes := wideScan(&b[i], len(b)-i, &f.wide)
+	if f.by == byPairs || f.narrow {
+		return i
+	}
+	b := found.b[:min(len(found.b), to+scanned-64)]
+	for len(b)-i >= scanned {
+		var at int
+		var lanes uint64
+		if f.by == byFours {
+			at, lanes = fourScan(&b[i], len(b)-i, &f.exact)
+		} else {
+			at, lanes = wideScan(&b[i], len(b)-i, &f.wide)
+		}
 		i += at
 		if lanes == 0 {
 			break
@@ -341,6 +424,9 @@ func (f *finder) scan(found *finding, i, to int) int {
 	}
 	return i
 }
+
+// scanned is how many bytes wideScan and fourScan look at to know 64 places.
+const scanned = 67
 
 // pairwise adds what has its mark from i on, up to to.
 func (f *finder) pairwise(found *finding, i, to int) {
@@ -362,11 +448,24 @@ func (f *finder) pairwise(found *finding, i, to int) {
 // at adds what has its mark at i.
 func (f *finder) at(found *finding, i int) {
 	number := f.pairs[binary.LittleEndian.Uint16(found.b[i:])]
-	if number == 0 {
+	if number <= signs {
+		if number&1 != 0 {
+			found.password(i)
+		}
+		if number&2 != 0 {
+			found.password(i + 1)
+		}
 		return
 	}
 	for _, n := range f.marks[number] {
 		n.look(found, i)
+	}
+}
+
+// password adds the password that the sign at a place ends.
+func (found *finding) password(at int) {
+	if from, to, ok := passwordBefore(found.b, at); ok {
+		found.hits = append(found.hits, hit{from: from, to: to, shape: addressShape})
 	}
 }
 
@@ -381,6 +480,10 @@ func (n mark) look(found *finding, i int) {
 		found.header = found.header || n.shape == keyShape
 		if from > 0 && word[b[from-1]] && word[n.text[0]] && !escaped(b[:from]) {
 			return // inside a word
+		}
+		if n.shape == addressShape {
+			found.password(from)
+			return
 		}
 		if f, t, ok := n.shape.match(b[from:]); ok {
 			found.hits = append(found.hits, hit{from: from + f, to: from + t, shape: n.shape})

@@ -84,10 +84,7 @@ var shapes = []Shape{
 
 // match returns where in b, which begins with the prefix, the token begins and ends; false if it is none.
 func (s *Shape) match(b []byte) (from, to int, ok bool) {
-	switch s.Name {
-	case "password-in-url":
-		return passwordIn(b)
-	case "private-key":
+	if s == keyShape {
 		return keyIn(b)
 	}
 	n := len(s.Prefix)
@@ -112,7 +109,7 @@ func (s *Shape) match(b []byte) (from, to int, ok bool) {
 	return 0, n, true
 }
 
-// What a letter after :// is to passwordIn.
+// What a letter of an address is to passwordBefore.
 const (
 	inAddress = iota // of a name or a password
 	atColon
@@ -134,21 +131,21 @@ var addressLetters = func() (kinds [256]byte) {
 	return kinds
 }()
 
-// passwordIn finds the password of ://user:password@.
-func passwordIn(b []byte) (from, to int, ok bool) {
-	b = b[:min(len(b), 300)]
-	for i := 3; i < len(b); i++ {
-		kind := addressLetters[b[i]]
-		if kind == inAddress {
-			continue
-		}
-		switch {
-		case kind == afterHost:
+// mostAddress is how far after the beginning of :// the sign may be that ends a password.
+const mostAddress = 300
+
+// passwordBefore finds the password of ://user:password@ with its last sign at a place. Addresses without a password are
+// much more frequent than that sign, so it is what is looked for.
+func passwordBefore(b []byte, at int) (from, to int, ok bool) {
+	for i := at - 1; i >= 2 && at-i < mostAddress-2; i-- {
+		switch addressLetters[b[i]] {
+		case atSign: // the first one ends it
 			return 0, 0, false
-		case kind == atSign:
-			return from, i, from > 0 && i-from >= leastValue && b[from] != '$' && !bytes.HasPrefix(b[from:], []byte("***")) && len(bytes.Trim(b[from:i], "x")) > 0
-		case from == 0:
+		case atColon:
 			from = i + 1
+		case afterHost:
+			return from, at, string(b[i-2:i+1]) == addressShape.Prefix && from > 0 && at-from >= leastValue &&
+				b[from] != '$' && !bytes.HasPrefix(b[from:], []byte("***")) && len(bytes.Trim(b[from:at], "x")) > 0
 		}
 	}
 	return 0, 0, false

@@ -144,7 +144,7 @@ func isKeyLine(line []byte) bool {
 	return len(line) == 0 || len(line) >= 16 || bytes.HasSuffix(line, []byte("="))
 }
 
-var keyShape = &shapes[len(shapes)-1]
+var keyShape, addressShape = &shapes[len(shapes)-1], &shapes[len(shapes)-2]
 
 // End returns the rest.
 func (s *Stream) End() []byte {

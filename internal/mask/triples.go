@@ -16,22 +16,25 @@ type halves struct{ low, high uint16 }
 // A group is what its three bytes may be.
 type group [3]halves
 
+// letters is how often each letter is there, in percent.
+var letters = [...]float64{5.5, 1, 2.3, 2.8, 8.5, 1.6, 1.5, 2, 5, 0.2, 0.6, 2.8, 1.8, 4.8, 5, 1.6, 0.2, 4.2, 4.5, 6.2, 2.2, 0.9, 1, 0.5, 1.2, 0.2}
+
 // weight is how often each byte is in what programs print, roughly, by its upper and its lower four bits.
 var weight = func() (w [16][16]float64) {
 	for c := range 256 {
 		n := 0.02
 		switch {
-		case c == 'j' || c == 'q' || c == 'x' || c == 'z':
-			n = 0.5
 		case c >= 'a' && c <= 'z':
-			n = 2.4
+			n = letters[c-'a']
 		case c >= '0' && c <= '9':
 			n = 1.4
 		case c == ' ':
 			n = 10
+		case c == '_':
+			n = 3
 		case c >= 'A' && c <= 'Z':
 			n = 0.4
-		case c == '_' || c == '/' || c == '.' || c == '-' || c == ':' || c == '"' || c == '\n':
+		case c == '/' || c == '.' || c == '-' || c == ':' || c == '"' || c == '\n':
 			n = 1.2
 		case c > ' ' && c < 0x7f:
 			n = 0.3
@@ -66,6 +69,9 @@ func (g group) with(b []byte) group {
 	return g
 }
 
+// mostPlace is before which byte of a text those are that it is looked for by.
+const mostPlace = 24
+
 // A grouping is the groups of all that is looked for by its triples.
 type grouping [groups]group
 
@@ -74,7 +80,7 @@ type grouping [groups]group
 func (all *grouping) add(text []byte) (at int, ok bool) {
 	least, into := 2.0, 0
 	var next group
-	for from := 0; from+3 <= len(text) && from < 24; from++ {
+	for from := 0; from+3 <= len(text) && from < mostPlace; from++ {
 		if text[from]|text[from+1]|text[from+2] > 0x7f {
 			continue
 		}
@@ -90,6 +96,14 @@ func (all *grouping) add(text []byte) (at int, ok bool) {
 	}
 	all[into] = next
 	return at, true
+}
+
+// addByte takes in a byte that may have any two after it. It comes first, and has a group of its own.
+func (all *grouping) addByte(c byte) {
+	all[0] = all[0].with([]byte{c, c, c})
+	for k := 1; k < len(all[0]); k++ {
+		all[0][k] = halves{1<<16 - 1, 1<<16 - 1}
+	}
 }
 
 // tables returns the tables of groups.

@@ -40,7 +40,7 @@ TEXT ·wideScan(SB), NOSPLIT, $0-40
 	VMOVDQU 160(DI), Y5
 	XORQ AX, AX
 	XORQ DX, DX
-	SUBQ $66, CX
+	SUBQ $67, CX
 
 loop:
 	CMPQ AX, CX
@@ -62,6 +62,76 @@ found:
 	SHLQ $32, BX
 	ORQ  BX, DX
 	NOTQ DX
+
+done:
+	VZEROUPPER
+	MOVQ AX, at+24(FP)
+	MOVQ DX, lanes+32(FP)
+	RET
+
+// FOURS sets a bit of each byte of out for each group that the four bytes from SI+AX+off on are of.
+#define FOURS(off, out, second, third, fourth) \
+	VMOVDQU64 (off+0)(SI)(AX*1), out; \
+	VMOVDQU64 (off+1)(SI)(AX*1), second; \
+	VMOVDQU64 (off+2)(SI)(AX*1), third; \
+	VMOVDQU64 (off+3)(SI)(AX*1), fourth; \
+	VPERMI2B Z1, Z0, out; \
+	VPERMI2B Z3, Z2, second; \
+	VPERMI2B Z5, Z4, third; \
+	VPERMI2B Z14, Z13, fourth; \
+	VPTERNLOGQ $0x80, third, second, out; \
+	VPANDQ fourth, out, out
+
+// func fourScan(b *byte, n int, t *fours) (at int, lanes uint64)
+TEXT ·fourScan(SB), NOSPLIT, $0-40
+	MOVQ b+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ t+16(FP), DI
+	VMOVDQU64 0(DI), Z0
+	VMOVDQU64 64(DI), Z1
+	VMOVDQU64 128(DI), Z2
+	VMOVDQU64 192(DI), Z3
+	VMOVDQU64 256(DI), Z4
+	VMOVDQU64 320(DI), Z5
+	VMOVDQU64 384(DI), Z13
+	VMOVDQU64 448(DI), Z14
+	XORQ AX, AX
+	XORQ DX, DX
+	SUBQ $67, CX
+	LEAQ -64(CX), R8
+
+pair:
+	CMPQ AX, R8
+	JGT  single
+	FOURS(0, Z6, Z7, Z8, Z15)
+	FOURS(64, Z9, Z10, Z11, Z16)
+	VPORQ Z6, Z9, Z12
+	VPTESTMB Z12, Z12, K1
+	KORTESTQ K1, K1
+	JNZ  found
+	ADDQ $128, AX
+	JMP  pair
+
+found:
+	VPTESTMB Z6, Z6, K1
+	KMOVQ K1, DX
+	TESTQ DX, DX
+	JNZ  done
+	ADDQ $64, AX
+	VPTESTMB Z9, Z9, K1
+	KMOVQ K1, DX
+	JMP  done
+
+single:
+	CMPQ AX, CX
+	JGT  done
+	FOURS(0, Z6, Z7, Z8, Z15)
+	VPTESTMB Z6, Z6, K1
+	KMOVQ K1, DX
+	TESTQ DX, DX
+	JNZ  done
+	ADDQ $64, AX
+	JMP  single
 
 done:
 	VZEROUPPER
