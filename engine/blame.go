@@ -77,8 +77,8 @@ func (e *Engine) Blame(ctx context.Context, file string, line int) (*Blamed, err
 		if err != nil {
 			return nil, err
 		}
-		last, err := snapshotAt(all, UndoLast) // what an undo wrote is what a step wrote before
-		if err != nil {
+		last, found := lastOf(all, p, r, b.File)
+		if !found {
 			continue
 		}
 		commit, err := at.Line(ctx, last.Commit, b.Line)
@@ -98,6 +98,25 @@ func (e *Engine) Blame(ctx context.Context, file string, line int) (*Blamed, err
 	}
 	return nil, refuse(NotFound, "no step of a recorded run is known to have written line %d of %s: its files were not kept, "+
 		"or it was written otherwise. Who committed it: git blame -L %d,%d -- %s", b.Line, b.File, b.Line, b.Line, b.File)
+}
+
+// lastOf returns the snapshot after the last action in the folder that a file is in: a work tree of a branch or a sub-loop, or
+// else that of the run. What an undo wrote is what a step wrote before.
+func lastOf(all []git.Snapshot, p *project.Project, r persistence.Run, file string) (last git.Snapshot, found bool) {
+	dir := p.Dir
+	if tree := recordedTree(p, r); tree != nil {
+		dir = tree.tree.Dir()
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
+	for _, s := range slices.Backward(all) {
+		if s.Folder != "" && isStep(s) && project.IsIn(file, filepath.Join(dir, s.Folder)) {
+			return s, true
+		}
+	}
+	last, err := snapshotAt(all, UndoLast)
+	return last, err == nil
 }
 
 // merged returns the snapshot of the step that wrote a line which came in with another one: where that merged the work

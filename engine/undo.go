@@ -253,8 +253,14 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 		return git.Snapshot{}, fmt.Errorf("%s: expected a step such as 3, 2/lint/1 or 3%s, or %s, %s or %s", humanize.Quote(to), UndoAfter, UndoStart, UndoLast, UndoFound)
 	}
 	all = inFolder(all, folderOf(all, at))
-	// The steps of the run are done one after the other: what has no snapshot changed nothing.
-	first, last, earlier := -1, -1, 0
+	// The steps of the run are done one after the other, and so are those of a sub-loop, a branch and an item: what has no
+	// snapshot changed nothing.
+	task := at.Task()
+	depth, step := len(task.Hops), at.Hops[len(at.Hops)-1].Step
+	first, last, earlier := -1, -1, -1
+	if depth == 0 {
+		earlier = 0
+	}
 	for i, s := range all {
 		of, is := fsm.ParseAddress(s.Step)
 		if !is || !isStep(s) {
@@ -265,12 +271,12 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 				first = i
 			}
 		}
-		if of.Hops[0].Step < at.Hops[0].Step || after && of.Hops[0].Step == at.Hops[0].Step {
+		if task.Contains(of) && len(of.Hops) > depth && (of.Hops[depth].Step < step || after && of.Hops[depth].Step == step) {
 			earlier = i
 		}
 	}
 	switch {
-	case first < 0 && len(at.Hops) == 1 && at.Hops[0].Branch == "":
+	case first < 0 && at.Step() && earlier >= 0:
 		return all[earlier], nil
 	case first < 0:
 		return git.Snapshot{}, fmt.Errorf("%w is of step %s: the run did not come to it, or it only asked or waited; go back to step %d", errNoSnapshot, text, at.Hops[0].Step)
