@@ -250,11 +250,12 @@ type ComparedPair struct {
 
 // Finding is what doctor found. Its schema allows other keys.
 type Finding struct {
-	Check string `json:"check" jsonschema:"the keys beyond these depend on it"`
-	Level string `json:"level" jsonschema:"ok, warning or problem"`
-	Text  string `json:"text"`
-	Todo  Text   `json:"todo" jsonschema:"what to do"`
-	More  any    `json:"-"` // a struct with the keys that depend on the check; nil = none
+	Check  string `json:"check" jsonschema:"the keys beyond these depend on it"`
+	Level  string `json:"level" jsonschema:"ok, warning or problem"`
+	Text   string `json:"text"`
+	Todo   Text   `json:"todo" jsonschema:"what to do"`
+	Tested bool   `json:"tested" jsonschema:"false: there was nothing to look at: an agent is not installed, or nothing was found to try a rule of a sandbox with"`
+	More   any    `json:"-"` // a struct with the keys that depend on the check; nil = none
 }
 
 // JSONValue returns the finding with all its keys.

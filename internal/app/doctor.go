@@ -12,9 +12,10 @@ import (
 
 // The levels of findings.
 const (
-	FindingOK      = "ok"
-	FindingWarning = "warning" // loops can run, but not all that they may want works
-	FindingProblem = "problem"
+	FindingOK       = "ok"
+	FindingWarning  = "warning" // loops can run, but not all that they may want works
+	FindingProblem  = "problem"
+	FindingUntested = "-" // ok; there was nothing to look at: what is not there, and what could not be tried
 )
 
 // A Finding is one thing that was looked at.
@@ -24,17 +25,6 @@ type Finding struct {
 	Text  string
 	Todo  string // "" = nothing
 	More  any    // for programs: a struct of [api] with keys of this check; nil = nothing
-}
-
-const notInstalled = "not installed"
-
-// Mark returns the word before a finding in a list for people: its level, or a dash for what is not there and
-// nothing wants, and for what was not tried.
-func (f Finding) Mark() string {
-	if f.Level == FindingOK && (f.Text == notInstalled || strings.HasSuffix(f.Text, untried)) {
-		return "-"
-	}
-	return f.Level
 }
 
 // An Examination looks at one project, and at the machine it is on. It is not safe for concurrent use.

@@ -10,13 +10,17 @@ import (
 
 // Object returns the finding for a program.
 func (f Finding) Object() api.Finding {
-	return api.Finding{Check: f.Check, Level: f.Level, Text: f.Text, Todo: api.Text(f.Todo), More: f.More}
+	object := api.Finding{Check: f.Check, Level: f.Level, Text: f.Text, Todo: api.Text(f.Todo), Tested: f.Level != FindingUntested, More: f.More}
+	if !object.Tested {
+		object.Level = FindingOK
+	}
+	return object
 }
 
 // PrintFinding writes a finding of doctor at once.
 func PrintFinding(page *view.Page, f Finding) {
-	word := fmt.Sprintf("%-7s", f.Mark())
-	switch f.Mark() {
+	word := fmt.Sprintf("%-7s", f.Level)
+	switch f.Level {
 	case FindingOK:
 		word = page.Paint.Green(word)
 	case FindingWarning:

@@ -161,7 +161,7 @@ func (x *Examination) host(h *agent.CLI, v hostVersion, chosen bool) bool {
 	case v.path == "" && declared:
 		f.Level, f.Text, f.Todo = FindingWarning, "declared, but its program "+h.Program+" was not found", "install it, or fix its entry in .loops/config.yaml"
 	case v.path == "":
-		f.Text = notInstalled
+		f.Level, f.Text = FindingUntested, "not installed"
 	default:
 		parts := []string{v.path}
 		if v.text != "" {

@@ -58,7 +58,7 @@ func (x *Examination) Sandbox(ctx context.Context, r *action.Runner, preset stri
 		case err != nil:
 			f.Level, f.Text = FindingProblem, t.rule+": it could not be tried: "+err.Error()
 		case res.ExitCode == sandboxUntried:
-			f.Text += untried
+			f.Level, f.Text = FindingUntested, t.rule+": nothing to try it with"
 		case t.allow && res.ExitCode != 0:
 			f.Level, f.Text = FindingProblem, t.rule+": it was refused: "+humanize.OneLine(fmt.Errorf("%s", strings.TrimSpace(res.Stderr)))
 		case !t.allow && res.ExitCode == 0:
@@ -71,9 +71,6 @@ func (x *Examination) Sandbox(ctx context.Context, r *action.Runner, preset stri
 
 // doctorMark is what files are called that are tried to be made.
 func doctorMark(pid int) string { return fmt.Sprintf(".loops-doctor-%d", pid) }
-
-// untried is what the text of a rule ends with that nothing was found to try with.
-const untried = ": nothing to try it with"
 
 // sandboxUntried is the exit code of a script that finds nothing to try.
 const sandboxUntried = 77

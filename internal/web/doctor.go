@@ -54,9 +54,9 @@ func (s *Server) findings(ctx context.Context, p Project, _ *Session, b *board) 
 	all, err := s.examine(ctx, p)
 	b.Head = []string{"Level", "What", "Found", "To do"}
 	for _, f := range all {
-		mark := cell{Status: f.Mark()}
-		if mark.Status != f.Level {
-			mark = cell{Text: f.Mark()}
+		mark := cell{Status: f.Level}
+		if f.Level == app.FindingUntested {
+			mark = cell{Text: f.Level}
 		}
 		b.Rows = append(b.Rows, boardRow{Cells: []cell{mark, {Text: f.Check}, {Text: f.Text}, {Text: f.Todo}}})
 	}
