@@ -102,7 +102,7 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	@echo "Workers that die at each save of files that travel; patterns of file names compared with bash; actions side by side:"
 	go test ./engine ./engine/action -run '^(TestFiles(Travel|Refused)|TestUndoEachStep|TestGlobAsBash|TestActionsSideBySideKeepTheirExitCodes)$$' -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Hostile programs in each sandbox, with namespaces and without:"
-	go test ./internal/sandbox -run TestHostilePrograms -count 1 -timeout 30m -v -torture | $(quiet)
+	go test ./internal/sandbox -run '^(TestHostilePrograms|TestExampleOfAnAgent)' -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Very large and hostile loop files; each checkpoint of each trace lost:"
 	go test ./fsm ./fsm/loopfile ./fsm/lint -run '^(TestHostile|TestHostileFiles|TestLarge|TestEveryCheckpointLostInTurn)$$' -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "What is proven of 10,000 small machines, compared with all their runs:"

@@ -92,7 +92,7 @@ func (r *Runner) Unenforced(policies []*confine.Policy) (name string, missing []
 // inside does an action within its sandbox: do is called with what limits it and its environment.
 func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(env []string) (fsm.Result, error)) (fsm.Result, error) {
 	rules := box.Rules()
-	if rules.Private {
+	if rules.Private || rules.Crowded {
 		dir, err := disk.MkdirTemp(r.RunDir, ".tmp-*")
 		if err != nil {
 			return fsm.Result{}, fmt.Errorf("state %q gets no folder for temporary files: %w", a.State, err)

@@ -73,6 +73,22 @@ func TestSandboxOfActions(t *testing.T) {
 	}
 }
 
+// Where the home is below the folder of temporary files, as in some containers, nothing can be made beside its secret places:
+// an action has a folder of its own then.
+func TestTemporaryFilesAroundTheHome(t *testing.T) {
+	t.Parallel()
+	r, base := sandboxed(t)
+	r.Env = append(r.Env, "TMPDIR="+base)
+	res, err := r.Run(t.Context(), fsm.Action{Kind: fsm.KindShell, Text: `f=$(mktemp) && echo "$f" && cat ~/.ssh/id`, State: "s", At: "/1", Sandbox: []*confine.Policy{{Preset: confine.Workspace}}}, nil)
+	testenv.Must(t, err)
+	if !strings.HasPrefix(res.Stdout, r.RunDir+"/.tmp-") || strings.Contains(res.Stdout, "secret") {
+		t.Errorf("out %q, err %q", res.Stdout, res.Stderr)
+	}
+	if left, _ := filepath.Glob(r.RunDir + "/.tmp-*"); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
 // What could not be mounted is put back after the action, which has failed then.
 func TestProtectedFilesArePutBack(t *testing.T) {
 	t.Parallel()

@@ -178,6 +178,7 @@ var hostile = map[string]func(v victim) error{
 	},
 	"write through the root of the runner":   func(v victim) error { return write(fmt.Sprintf("/proc/%d/root%s/file", v.runner, v.other)) },
 	"write through the folder of the runner": func(v victim) error { return write(fmt.Sprintf("/proc/%d/cwd/hacked", v.runner)) },
+	"write the program of the runner":        func(v victim) error { return opens(fmt.Sprintf("/proc/%d/exe", v.runner), os.O_WRONLY) },
 	"write through the own root":             func(v victim) error { return write("/proc/self/root" + v.other + "/file") },
 	"bind mount":                             func(v victim) error { return unix.Mount(v.other, v.tree, "", unix.MS_BIND, "") },
 	"mount a tmpfs":                          func(v victim) error { return unix.Mount("none", v.tree, "tmpfs", 0, "") },

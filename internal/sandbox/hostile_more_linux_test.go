@@ -84,6 +84,7 @@ var scripts = map[string]string{
 	"ln outside":                    `ln "$V_TREE/file" "$V_OTHER/hard"`,
 	"mkfifo outside":                `mkfifo "$V_OTHER/pipe"`,
 	"git init outside":              `git init -q "$V_OTHER/repo"`,
+	"push with git":                 `git -C "$V_TREE" -c user.name=n -c user.email=e@e commit -q --allow-empty -m x; git -C "$V_TREE" push -q "$V_OTHER/remote.git" HEAD:refs/heads/x`,
 	"git clone outside":             `git -C "$V_TREE" -c user.name=n -c user.email=e@e commit -q --allow-empty -m x; git clone -q "$V_TREE" "$V_OTHER/clone"`,
 	"git config --global":           `git config --global core.hooksPath "$V_TREE"`,
 	"crontab":                       `echo "* * * * * true" | crontab -`,

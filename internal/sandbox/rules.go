@@ -5,6 +5,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,6 +107,7 @@ type Rules struct {
 	CPUs    float64
 	PIDs    int
 	Private bool // temporary files are its own
+	Crowded bool // no file can be made in the folder of temporary files: a denied place is below it
 
 	Egress  []confine.Egress // that the proxy writes into requests
 	Scratch string           // folder for what the proxy gives to commands; "" = that of temporary files
@@ -122,6 +124,9 @@ func Resolve(layers []*confine.Policy, at Place) *Rules {
 	r := &Rules{Name: confine.Name(layers), Network: confine.NetAll, Egress: at.Egress, Scratch: at.RunDir, User: at.Env}
 	for _, l := range layers {
 		p.add(r, l)
+	}
+	for _, tmp := range p.paths([]string{cmp.Or(lookup(at.Env, "TMPDIR"), "/tmp")}) {
+		r.Crowded = r.Crowded || slices.ContainsFunc(r.Deny, func(d string) bool { return within(d, tmp) })
 	}
 	return r
 }

@@ -46,7 +46,8 @@ func newVictim(t *testing.T) victim {
 	v := victim{home: base + "/home", tree: base + "/tree", other: base + "/other", runner: os.Getpid()}
 	for path, text := range map[string]string{
 		"home/.ssh/authorized_keys": "mine\n", "home/.ssh/id": "secret\n", "home/.aws/credentials": "secret\n", "home/.netrc": "secret\n",
-		"home/.bashrc": "mine\n", "home/.gitconfig": "[user]\nname = n\nemail = e@example.com\n", "other/file": "mine\n", "tree/file": "text\n",
+		"home/.bashrc": "mine\n", "home/.gitconfig": "[user]\nname = n\nemail = e@example.com\n", "other/file": "mine\n", "other/remote.git/HEAD": "ref: refs/heads/main\n", "other/remote.git/objects/info/alternates": "",
+		"other/remote.git/refs/heads/.keep": "", "tree/file": "text\n",
 		"tree/.git/hooks/sample": "mine\n", "tree/.loops/fix.yaml": "name: fix\n", "tree/.github/workflows/ci.yaml": "mine\n", "tree/.claude/settings.json": "{}\n",
 		"tree/.git/worktrees/other/commondir": "../..\n", "tree/.git/modules/a/HEAD": "x\n", "tree/.git/modules/a/config": "[core]\n",
 	} {
