@@ -156,8 +156,11 @@ func (e *Executor) canFail(check, prompt *State) (passed bool, note string, err 
 	return false, "", errCannotFail
 }
 
-// probe does a check once and reports whether its verdict is yes.
+// probe does a check once and reports whether its verdict is yes. A paused run begins none.
 func (e *Executor) probe(check, prompt *State, fault Fault) (passed bool, err error) {
+	if e.held() != pass {
+		return false, errHalted
+	}
 	if check.Each != nil {
 		return e.probeItems(check, prompt, fault)
 	}
@@ -205,6 +208,9 @@ func (e *Executor) probeItems(check, prompt *State, fault Fault) (passed bool, e
 	fields := []Field{{"state", check.Name}}
 	verdict, code := "yes", 0
 	for i := 0; i < n && verdict == "yes"; i++ {
+		if e.held() != pass {
+			return false, errHalted
+		}
 		res, err := e.probed(check, prompt, fault, r.itemScope(i), AttemptMark(i+1, 0), r.itemVars(i))
 		if err != nil {
 			return false, err

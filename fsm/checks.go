@@ -207,14 +207,20 @@ func flushes(st *State) bool {
 // to go. It reports false if the run is over.
 func (e *Executor) flush(st *State) bool {
 	m := e.mem
+	acted := m.Flushing && (m.Phase == PhaseActed || m.Guard != nil && m.Guard.Breach != nil) // in another process
 	if !m.Flushing {
 		m.Step++
 		m.Attempt, m.Tries, m.Flushing = 0, 0, true
 	}
-	e.enter(true)
-	err := e.bindParam(st)
-	if err == nil {
-		_, err = e.act(st)
+	var err error
+	if acted {
+		e.announce(true, true)
+		err = e.inspect(st)
+	} else {
+		e.enter(true)
+		if err = e.bindParam(st); err == nil {
+			_, err = e.act(st)
+		}
 	}
 	if errors.Is(err, errHalted) {
 		if e.machine.broken == nil {

@@ -72,6 +72,7 @@ func (e *Executor) place() *itemPlace {
 func (r *round) workInside() {
 	e := r.e
 	defer r.crew.assemble()()
+	r.first, r.begun = r.atWork(), map[int]bool{}
 	for {
 		r.fill()
 		if len(r.crew.live) == 0 {
@@ -90,17 +91,51 @@ func (r *round) workInside() {
 func (r *round) fill() {
 	c := r.crew
 	for c.busy < c.most && c.wanting == 0 && !c.hands && r.mayBegin() && r.e.mem.PendingRequest == "" && r.e.affordable() == nil {
-		i := r.next
-		r.next++
-		if r.ends[i].over() {
+		i := r.nextInside()
+		if r.ends[i].over() || r.begun[i] {
 			continue
 		}
+		r.begun[i] = true
 		if err := r.enter(i, r.memoryOf(i)); err != nil {
 			r.tell(itemResult{item: i, err: err}, "error")
 			r.saveInside()
 		}
 		r.e.settleMany()
 	}
+}
+
+// atWork returns the items that acted, and did not wait, when the process before this one ended. They continue first: what
+// another item does meanwhile their guards would take for theirs.
+func (r *round) atWork() (items []int) {
+	for _, b := range r.e.mem.Branches {
+		if i := ItemOf(b.Name) - 1; i >= 0 && i < len(r.ends) && b.Child != nil && b.Child.Memory.acts() {
+			items = append(items, i)
+		}
+	}
+	return items
+}
+
+// acts reports whether a loop, or one inside it, is in a state and does not wait there.
+func (m *Snapshot) acts() bool {
+	if m.Awaiting != nil {
+		return false
+	}
+	for _, c := range m.Inside() {
+		if c.Memory.acts() {
+			return true
+		}
+	}
+	return m.Step > 0 && m.Child == nil && m.Branches == nil
+}
+
+// nextInside returns the item that begins or continues next.
+func (r *round) nextInside() (i int) {
+	if len(r.first) > 0 {
+		i, r.first = r.first[0], r.first[1:]
+		return i
+	}
+	r.next++
+	return r.next - 1
 }
 
 // memoryOf returns what the machine remembers of an item that has begun; nil = nothing.

@@ -20,6 +20,8 @@ type round struct {
 	entries map[int]string // of the capture, where there is no history to read them from
 	holds   []uint32       // which end holds for each item, once that is known; see holding
 	next    int            // the first item that may have to begin
+	first   []int          // items with a memory of their own that come before it
+	begun   map[int]bool   // such items that began, or continued, since nothing was at work
 	done    int            // items that have ended, of which
 	failed  int            // did not end with yes
 	fresh   int            // ends that the memory does not have

@@ -193,10 +193,7 @@ func (e *Executor) turn() {
 		if e.stopAsked() || e.held() != pass || e.loopTimeout() != pass {
 			return
 		}
-		if m.Flushing = m.Flushing && m.Step > e.cfg.Loop.MaxSteps; m.Flushing {
-			if e.stepCap() == pass {
-				e.step()
-			}
+		if e.flushesAgain() {
 			return
 		}
 		st, ok := e.cfg.Loop.States[m.Current]
@@ -232,6 +229,9 @@ func (e *Executor) turn() {
 			e.stopAsked()
 			return
 		}
+		if m.Flushing && e.loopTimeout() != pass || e.flushesAgain() {
+			return
+		}
 		e.announce(false, true)
 		e.lostJudge()
 		e.leave(st, e.acted(st))
@@ -245,6 +245,19 @@ func (e *Executor) turn() {
 			e.step()
 		}
 	}
+}
+
+// flushesAgain continues what the process before began: to let a state act one last time before the handler of a cap. It
+// reports false where nothing is at a cap.
+func (e *Executor) flushesAgain() bool {
+	m := e.mem
+	if m.Flushing = m.Flushing && m.Step > e.cfg.Loop.MaxSteps; !m.Flushing {
+		return false
+	}
+	if e.stepCap() == pass {
+		e.step()
+	}
+	return true
 }
 
 // acted decides on the result on record, or waits the rest of what it led to.

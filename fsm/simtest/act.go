@@ -71,7 +71,7 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 			w.fault(at + " starts before the files were put back")
 		}
 	}
-	if w.hold != nil && time.Now().After(w.heldAt) && a.Item == "" {
+	if w.hold != nil && time.Now().After(w.heldAt) && (a.Item == "" || strings.HasPrefix(a.Item, "/first")) {
 		w.fault(fmt.Sprintf("a paused run starts %s (%s)", at, a.Kind))
 	}
 	w.checked(a)

@@ -377,6 +377,28 @@ func TestFound(t *testing.T) {
 			140002097,
 		},
 		{
+			"what an item changed was lost, because another one had to be put back when the process died, and continued after it",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: append([]string{"loop: l1", "parallel: 1"}, list...)}),
+				loop("l1",
+					&State{Name: "e0", Keys: []string{"wait: {url: 'http://x/', every: 3s}", "on_yes: e1"}},
+					&State{Name: "e1", Keys: []string{"action: do it", "next: done", guard, "on_guarded: done"}},
+				),
+			},
+			[]Disturbance{{6, time.Second, CrashOver}, {8, 0, CrashKept}},
+			0,
+		},
+		{
+			"a run that was paused while the first check ran did the other checks",
+			[]*Loop{loop("l0",
+				&State{Name: "s0", Keys: []string{"action_type: prompt", "action: do it", "on_error: done"}},
+				&State{Name: "s1", Keys: []string{"action: do it", "on_error: done", "check: {files: ['tests/**'], must_fail_first: true}"}},
+				&State{Name: "s2", Keys: append([]string{"action: do it", "check: {files: ['tests/**'], must_fail_first: true}"}, list...)},
+			)},
+			[]Disturbance{{1, 1, Pause}},
+			0,
+		},
+		{
 			"a run that was paused in its action asked a judge what it came to",
 			[]*Loop{loop("l0", &State{Name: "s0", Keys: append([]string{"on_error: done", "on_no: done", "on_yes: done"}, prompt[:2]...)})},
 			[]Disturbance{{1, time.Millisecond, Pause}},
@@ -427,6 +449,25 @@ func TestFoundWithLimits(t *testing.T) {
 			}}},
 			nil,
 			61000411,
+		},
+		{
+			"a state that acted one last time at the timeout was judged and left, because the process died before that was noted",
+			[]*Loop{{Name: "l0", Keys: []string{"timeout: 3"}, States: []*State{
+				{Name: "s0", Keys: []string{"action: do it", "on_no: s1"}}, {Name: "s1", Keys: []string{"action: do it", "on_error: done", guard}},
+			}}},
+			[]Disturbance{{3, 0, CrashKept}},
+			60001900,
+		},
+		{
+			"the same of a state before the handler of max_steps",
+			[]*Loop{
+				{Name: "l0", Keys: []string{"max_steps: 1", "on_max_steps: done"}, States: []*State{
+					{Name: "s0", Keys: []string{"loop: l1", "next: s1"}}, {Name: "s1", Keys: []string{"action: do it", "on_no: s0", "on_error: done", guard}},
+				}},
+				{Name: "l1", States: []*State{{Name: "e0", Keys: []string{"wait: {for: 1s}", "next: done"}}}},
+			},
+			[]Disturbance{{5, 0, CrashKept}},
+			0,
 		},
 		{
 			"a run that was paused while a judge refused asked the judge of remember",

@@ -100,6 +100,7 @@ func (w *World) cutPower() {
 	w.events, w.lines, w.whole = w.events[:w.safe.events], w.lines[:w.safe.lines], nil
 	w.elapsed, w.recalled, w.ended = 0, 0, false
 	clear(w.unheard)
+	clear(w.flushed)
 	clear(w.acted)
 	clear(w.known)
 	clear(w.failed)
@@ -234,6 +235,7 @@ func (w *World) check(ev fsm.Event) {
 	if w.ended = w.ended && ev.Kind != fsm.EventLoopResume; w.ended {
 		w.fault(fmt.Sprintf("something is recorded after the end: %s", ev.AppendJSON(nil)))
 	}
+	at := fmt.Sprint(ev.Depth, ev.Get("branch"))
 	switch ev.Kind {
 	case fsm.EventLoopComplete:
 		w.ended = ev.Depth == 0 && ev.Get("inline") == nil
@@ -245,6 +247,12 @@ func (w *World) check(ev fsm.Event) {
 	case fsm.EventEvaluate:
 		if ev.Get("verdict") == fsm.VerdictGuarded { // so is what was put back
 			w.forget()
+		} else if w.flushed[at] {
+			w.fault("a state that acts one last time is judged: " + w.state[at])
+		}
+	case fsm.EventRemember:
+		if w.flushed[at] {
+			w.fault("a state that acts one last time remembers something: " + w.state[at])
 		}
 	case fsm.EventStateEnter, fsm.EventBranchStart, fsm.EventItemStart:
 		if w.hold != nil && ev.Time.After(w.heldAt) && ev.Get("resumed") == nil {
@@ -270,6 +278,7 @@ func (w *World) count(ev fsm.Event) {
 	switch ev.Kind {
 	case fsm.EventStateEnter:
 		w.state[at], _ = ev.Get("state").(string)
+		w.flushed[at] = w.limited && (ev.Get("flushed") == true || w.flushed[at] && ev.Get("resumed") == true)
 		w.acted[at] = w.acted[at] && ev.Get("resumed") != nil
 	case fsm.EventEvaluate:
 		if ev.Get("verdict") == fsm.VerdictGuarded && !w.acted[at] {
