@@ -34,16 +34,19 @@ type Proof struct {
 	near   map[string][]int32 // steps from each node to an end, by what that is
 	inner  []*Proof           // of the loops that it runs, directly or not
 
+	short    map[shortcutTo]string  // the verdicts that lead soonest to an end
+	visitsOf map[*fsm.State][]int32 // the nodes of each state that is entered there
+
 	use       []load     // of one visit to each state
 	exceeded  *ProofPath // the shortest path on which a budget ends the run; nil = none does
 	mayExceed bool       // that is not known
 
-	strict    bool                  // as that of the prover
-	enters    map[proofNode]bool    // visits that budgets let a run enter; nil = all
-	entered   map[int32][]visitStep // the shortest path to each state that they let a run enter; nil = they limit none
-	uncapped  bool                  // a budget ends or leads each run before max_steps does
-	unflushed bool                  // a budget comes before on_max_steps
-	passed    bool                  // of a search within budgets: max_iterations ends a run
+	strict    bool               // as that of the prover
+	enters    map[proofNode]bool // visits that budgets let a run enter; nil = all
+	entered   *entries           // the shortest path to each state that they let a run enter; nil = they limit none
+	uncapped  bool               // a budget ends or leads each run before max_steps does
+	unflushed bool               // a budget comes before on_max_steps
+	passed    bool               // of a search within budgets: max_iterations ends a run
 	// of that search: the state of on_max_iterations is entered
 	passHandled bool
 	exceeding   []visitStep     // the path of exceeded; nil = it has none

@@ -38,6 +38,7 @@ type budgetSearch struct {
 	work   int
 	sizes  [2]int // of the last even, and the last odd, layer
 	kept   [2]int // of the layer that is reached, by even or odd: how much of it was in the one two before
+	follow *follows
 
 	watch   *monitor // looks for a run that breaks a property; nil = nothing does
 	counted int      // the count that is the state of watch
@@ -51,15 +52,16 @@ type budgetSearch struct {
 	over   bool        // max_iterations may end a run
 	// the state of on_max_iterations is entered; handling: that of a limit is looked at
 	overFlush, handling bool
-	cut                 bool // there was more than could be looked at
+	cut                 bool // there was more than could be looked at: if sparse, all further; else what was reached before with fewer steps
 
-	at     map[int32]bool     // visits at which a budget can be reached
-	enters map[proofNode]bool // visits that are entered
-	first  map[int32]int32    // of each state that is, the visit and counts with which it is entered first
-	capped bool               // max_steps may end a run
-	flush  bool               // the state of on_max_steps is entered
-	last   int                // steps of the shortest run that a budget ends in that state, or before it; 0 = it ends none
-	hit    []visitStep        // the shortest path on which a budget ends a run before; nil = none does
+	at        map[int32]bool     // visits at which a budget can be reached
+	enters    map[proofNode]bool // visits that are entered
+	enteredAt []bool             // the same by node
+	first     map[int32]int32    // of each state that is, the visit and counts with which it is entered first
+	capped    bool               // max_steps may end a run
+	flush     bool               // the state of on_max_steps is entered
+	last      int                // steps of the shortest run that a budget ends in that state, or before it; 0 = it ends none
+	hit       []visitStep        // the shortest path on which a budget ends a run before; nil = none does
 }
 
 // mostCounted is how many pairs of a visit and counts a budgetSearch looks at.
@@ -89,23 +91,11 @@ func (p *prover) budgets(r *Proof) {
 		}
 	}
 	r.within(s)
-	old := g.nodes
+	old := *g
+	s.g = &old
 	g.build()
-	renumber := func(path []visitStep) bool {
-		for i := range path {
-			at, known := g.at[old[path[i].node]]
-			if path[i].node = at; !known {
-				return false
-			}
-		}
-		return true
-	}
-	for state, path := range r.entered {
-		if !renumber(path) {
-			delete(r.entered, state)
-		}
-	}
-	if !renumber(r.exceeding) {
+	r.entered.renumber(g.at)
+	if !r.entered.current(r.exceeding) {
 		r.exceeding = nil
 	}
 }
@@ -113,10 +103,7 @@ func (p *prover) budgets(r *Proof) {
 // within takes what a search found.
 func (r *Proof) within(s *budgetSearch) {
 	r.enters, r.uncapped, r.unflushed, r.passed, r.passHandled = s.enters, !s.capped, !s.flush, s.over, s.overFlush
-	r.entered, r.exceeded = map[int32][]visitStep{}, nil
-	for state, at := range s.first {
-		r.entered[state] = s.pathTo(at, true)
-	}
+	r.entered, r.exceeded = &entries{s: s}, nil
 	switch {
 	case s.hit != nil:
 		path := r.graph.pathOf(s.hit, fsm.EndBudget, true)
@@ -201,13 +188,18 @@ func (s *budgetSearch) search() {
 	for i := range s.parent {
 		s.parent[i] = -1
 	}
+	s.enteredAt, s.follow = make([]bool, len(s.g.nodes)), newFollows(n)
 	s.seen = [2][]int32{make([]int32, n), make([]int32, n)}
 	s.reach(s.g.start, 0, -1, 0, nil, false)
 	for ; len(s.now) > 0 && s.broken == nil; s.step++ {
-		for k := 0; k < len(s.now) && s.broken == nil && !s.cut; k++ {
-			s.visit(s.now[k])
+		for k := 0; k < len(s.now) && s.broken == nil && !(s.cut && s.sparse); k++ {
+			if at := s.now[k]; int(s.step) >= s.g.l.MaxSteps || !s.again(at) {
+				s.follow.begin(at)
+				s.visit(at)
+				s.follow.end(at)
+			}
 		}
-		if s.cut = s.cut || s.work > mostWork; s.cut {
+		if s.cut = s.cut || s.work > mostWork; s.cut && s.sparse {
 			break
 		}
 		s.skip()
@@ -239,26 +231,25 @@ func (s *budgetSearch) reach(n, q, from, depth int32, by *proofEdge, counted boo
 		}
 	}
 	at := s.place(n, q, taken, depth)
+	s.follow.add(from, at, depth > s.step)
 	if from < 0 {
 		from = at
 	}
-	seen := &s.seen[depth&1][at]
-	again := depth > 1 && *seen == depth-1
-	if *seen == depth+1 {
+	if !s.isNew(at, depth, any) {
 		return
 	}
-	*seen = depth + 1
-	if again && !any {
-		s.kept[depth&1]++
-	}
-	if s.work++; s.parent[at] < 0 || depth < s.depth[at] {
+	if s.parent[at] < 0 || depth < s.depth[at] {
 		s.parent[at], s.depth[at], s.limit[at] = from, depth, by == nil
 	}
 	switch {
+	case any && s.follow.known(at):
+		s.followAny(at, depth)
 	case any:
+		s.follow.begin(at)
 		for i := range s.g.edges[n] {
 			s.reach(s.g.edges[n][i].to, q, at, depth, &s.g.edges[n][i], counted)
 		}
+		s.follow.end(at)
 	case depth == s.step:
 		s.now = append(s.now, at)
 	default:
@@ -503,14 +494,28 @@ func (s *budgetSearch) lastAfter(ends bool, more int) {
 
 // ends notes the shortest path that ends the run. The last state of it is only part of it if it was entered.
 func (s *budgetSearch) ends(at int32, entered bool) {
-	if path := s.pathTo(at, entered); s.hit == nil || len(path) < len(s.hit) {
-		s.hit = path
+	if s.hit == nil || s.length(at, entered) < len(s.hit) {
+		s.hit = s.pathTo(at, entered)
 	}
+}
+
+// length returns how many states pathTo has.
+func (s *budgetSearch) length(at int32, entered bool) int {
+	n := int(s.depth[at])
+	if entered {
+		n++
+	}
+	return n
 }
 
 // entered notes that a state is entered.
 func (s *budgetSearch) entered(at int32) {
-	v := s.g.nodes[s.node(at)]
+	n := s.node(at)
+	if s.enteredAt[n] {
+		return
+	}
+	s.enteredAt[n] = true
+	v := s.g.nodes[n]
 	s.enters[v] = true
 	if _, known := s.first[v.state]; !known {
 		s.first[v.state] = at

@@ -5,7 +5,7 @@ import "loops/fsm"
 // skip goes to the last steps before max_steps once the search repeats itself: what can be reached after a step is what could be
 // reached two steps before, so that all that follows is known.
 func (s *budgetSearch) skip() {
-	if s.sparse {
+	if s.sparse || s.cut {
 		return
 	}
 	parity := s.step & 1
@@ -46,7 +46,7 @@ func (s *budgetSearch) watched(at, q int32, st *fsm.State) (next int32, goes boo
 // leadsNowhere follows the verdicts of a state that lead nowhere, which end the run. acts says that a budget lets the state act.
 func (s *budgetSearch) leadsNowhere(at int32, acts bool) {
 	for _, e := range s.g.ends[s.node(at)] {
-		if e.end == fsm.EndCycle && (s.cycled == nil || s.step < int32(len(s.cycled))) { //nolint:gosec // at most max_steps
+		if e.end == fsm.EndCycle && (s.cycled == nil || s.length(at, true) < len(s.cycled)) {
 			s.cycled = s.pathTo(at, true)
 		}
 		if s.watch == nil || !e.plain() || s.broken != nil || !acts && (s.strict || e.kind != byFailure) {

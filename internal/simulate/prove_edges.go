@@ -239,10 +239,8 @@ func (r *Proof) revisits() {
 // max_edge_revisits ends a run.
 func (r *Proof) doubtful() bool {
 	g := r.graph
-	for _, path := range r.entered {
-		if g.revisited(path, 0) {
-			return true
-		}
+	if r.entered.revisited(g) {
+		return true
 	}
 	if r.exceeding != nil && g.revisited(r.exceeding, 0) {
 		return true

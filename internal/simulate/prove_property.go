@@ -306,19 +306,43 @@ func (r *Proof) shortcut(st *fsm.State, end string) string {
 	if r.near[end] == nil {
 		r.near[end] = r.graph.toEnds(end)
 	}
-	best, word := int32(far), ""
-	for n := range int32(len(r.graph.nodes)) { //nolint:gosec // at most mostNodes
-		if r.graph.stateOf(n) != st || r.graph.passing(n) {
-			continue
+	known := shortcutTo{st, end}
+	word, is := r.short[known]
+	if !is {
+		if word = r.shortest(st, end); word == "" {
+			word = choices(st)[0]
 		}
+		if r.short == nil {
+			r.short = map[shortcutTo]string{}
+		}
+		r.short[known] = word
+	}
+	return word
+}
+
+// A shortcutTo is what a verdict of a state leads to soonest.
+type shortcutTo struct {
+	from *fsm.State
+	end  string
+}
+
+// shortest returns the verdict of a state that leads soonest to an end; "" = none does.
+func (r *Proof) shortest(st *fsm.State, end string) (word string) {
+	if r.visitsOf == nil {
+		r.visitsOf = map[*fsm.State][]int32{}
+		for n := range int32(len(r.graph.nodes)) { //nolint:gosec // at most mostNodes
+			if !r.graph.passing(n) {
+				r.visitsOf[r.graph.stateOf(n)] = append(r.visitsOf[r.graph.stateOf(n)], n)
+			}
+		}
+	}
+	best := int32(far)
+	for _, n := range r.visitsOf[st] {
 		for i := range r.graph.edges[n] {
 			if e := &r.graph.edges[n][i]; e.kind != byLimit && r.near[end][e.to] < best && unknownVerdict(st, e.word) == "" {
 				best, word = r.near[end][e.to], e.word
 			}
 		}
-	}
-	if word == "" {
-		return choices(st)[0]
 	}
 	return word
 }

@@ -269,13 +269,13 @@ func (r *Proof) reach() {
 		handler := r.capped && !r.unflushed && st.Name == r.Loop.OnMaxSteps || passes && st.Name == r.Loop.OnMaxIterations
 		path := func() []visitStep { // most paths are not shown, and they may be long
 			if r.entered != nil {
-				return r.entered[int32(i)] //nolint:gosec // a file has no more states
+				return r.entered.path(int32(i)) //nolint:gosec // a file has no more states
 			}
 			return all.pathTo(first[i])
 		}
 		reached := first[i] >= 0
 		if r.entered != nil {
-			reached = r.entered[int32(i)] != nil //nolint:gosec // a file has no more states
+			reached = r.entered.has(int32(i)) //nolint:gosec // a file has no more states
 		}
 		switch {
 		case !reached && handler:
