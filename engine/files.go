@@ -62,14 +62,24 @@ func filesRefused(err error) *fsm.Suspension {
 }
 
 // SuspendUnfetched ends a run that no process carries as suspended, because the repository of its files refuses the login of git.
-// It reports whether that is on record: a run that was never begun has no record of its own.
-func SuspendUnfetched(ctx context.Context, store persistence.Store, p *project.Project, r persistence.Run, away *git.AwayError) (bool, error) {
-	if !away.Refused || r.Status == persistence.Queued {
-		return false, nil
-	}
+// It reports whether that is on record: a run that was never begun has no record of its own, and stays queued.
+func SuspendUnfetched(ctx context.Context, store persistence.Store, p *project.Project, r persistence.Run, away *git.AwayError) (o fsm.Outcome, recorded bool, _ error) {
 	s := fsm.PushSuspension(away.Remote, "fetched", away)
-	err := endUnowned(ctx, store, p, r, func(m *fsm.Snapshot) *fsm.Batch { return fsm.SuspendAt(m, s, time.Now(), nil) })
-	return err == nil, err
+	if r.Status == persistence.Queued {
+		m := &fsm.Snapshot{Current: r.State}
+		fsm.SuspendAt(m, s, time.Now(), nil)
+		m.Outcome.Reason = (&inspect.Because{}).Reason(*m.Outcome, &fsm.Loop{})
+		return *m.Outcome, false, nil
+	}
+	var memory *fsm.Snapshot
+	err := endUnowned(ctx, store, p, r, func(m *fsm.Snapshot) *fsm.Batch {
+		memory = m
+		return fsm.SuspendAt(m, s, time.Now(), nil)
+	})
+	if err != nil {
+		return o, false, err
+	}
+	return *memory.Outcome, true, nil
 }
 
 // suspendFiles ends a run as suspended where it was recorded last, because its files cannot be kept until a person does

@@ -13,6 +13,7 @@ import (
 	"loops/fsm"
 	"loops/internal/agent"
 	"loops/internal/humanize"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -140,6 +141,8 @@ func Unblock(ctx context.Context, r *project.Records, name string, begin func(ct
 			due = append(due, Due{Run: run, Why: name + " can be used again"})
 		}
 	}
+	begun, waiting, err := unblockQueued(ctx, r, meant)
+	done.Runs, others, errs = append(done.Runs, begun...), append(others, waiting...), append(errs, err)
 	woken, err := Wake(ctx, due, begin)
 	for _, d := range woken {
 		done.Runs = append(done.Runs, d.Run)
@@ -152,4 +155,33 @@ func Unblock(ctx context.Context, r *project.Records, name string, begin func(ct
 		return done, refuse(NotFound, "no run is suspended by %s; runs are suspended by %s", humanize.Quote(name), strings.Join(slices.Compact(others), ", "))
 	}
 	return done, errors.Join(errs...)
+}
+
+// unblockQueued has workers try at once to begin those submitted runs whose files they could not fetch because of what is meant. It
+// returns them, and what others wait for.
+func unblockQueued(ctx context.Context, r *project.Records, meant func(by string) bool) (begun []persistence.Run, others []string, _ error) {
+	store, ok := r.Store.(persistence.Placer)
+	if !ok {
+		return nil, nil, nil
+	}
+	placed, err := store.Placed(ctx, "", 0)
+	if errors.Is(err, persistence.ErrNoWorkers) {
+		return nil, nil, nil
+	}
+	errs := []error{err}
+	for _, p := range placed {
+		by := inspect.UnfetchedBy(p.Note)
+		if by == "" || p.State.Status != persistence.Queued || !meant(by) {
+			if by != "" {
+				others = append(others, by)
+			}
+			continue
+		}
+		if err := store.Found(ctx, p.Run, persistence.Finding{Open: true}); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		begun = append(begun, p.State)
+	}
+	return begun, others, errors.Join(errs...)
 }

@@ -86,12 +86,9 @@ func TestWorkerSuspendsRefusedFetch(t *testing.T) {
 	f.until("the run waits in its second step", func() bool { _, err := os.Stat(f.waits + ".has"); return err == nil })
 	first.kill()
 	f.until("the run is interrupted", func() bool { return f.status(id) == "interrupted" })
-	bin := t.TempDir() // git as on a machine whose login expired
-	writeText(t, filepath.Join(bin, "git"), "#!/bin/sh\ncase \" $* \" in *' fetch '*|*' ls-remote '*) [ -e "+bin+"/login ] || { echo 'fatal: Authentication failed for the repository' >&2; exit 128; };; esac\n"+
-		"PATH=${PATH#*:} exec git \"$@\"\n")
-	must(t, os.Chmod(filepath.Join(bin, "git"), 0o755))
-	m := f.machine()
-	m.env = append(m.env, "PATH="+bin+":"+os.Getenv("PATH"))
+	m, bin := f.machineWithoutLogin()
+	told := filepath.Join(bin, "told")
+	m.write("config/loops/config.yaml", "files: {remote: "+f.remote+"}\nnotify: [{command: 'echo \"$LOOPS_NOTIFY_EVENT $LOOPS_NOTIFY_RUN\" >> "+told+"'}]\n")
 	m.worker()
 	f.until("the run is suspended", func() bool { return f.loops("status", id, "--jq", ".outcome") == "suspended" })
 	if got := f.loops("list", "--suspended", "--json", "--jq", ".[].suspended_by"); got != "git:origin" {
@@ -101,6 +98,9 @@ func TestWorkerSuspendsRefusedFetch(t *testing.T) {
 		t.Errorf("status does not say what to do:\n%s", why)
 	}
 	f.until("the worker has parked it", func() bool { return strings.Contains(m.log(), "is parked where it waits") })
+	if got := readText(t, told); got != "suspended "+id+"\n" {
+		t.Errorf("people are notified by %q", got)
+	}
 	must(t, os.WriteFile(filepath.Join(bin, "login"), nil, 0o600))
 	must(t, os.WriteFile(f.waits, nil, 0o600))
 	if said := f.loops("unblock", "git:origin"); !strings.Contains(said, id+" continues") {
@@ -108,6 +108,56 @@ func TestWorkerSuspendsRefusedFetch(t *testing.T) {
 	}
 	f.until("the run is completed", func() bool { return f.status(id) == "completed" })
 	f.wholeHistory(id, "a b c")
+}
+
+// TestWorkerSuspendsUnbegun: submitted runs that no worker can begin, because the repository of their files refuses its login, stay
+// queued with what a person does. People are notified once for all, the repository is not asked again every few seconds, and
+// unblock has workers begin them at once. A run that is suspended by the same later is not reported again.
+func TestWorkerSuspendsUnbegun(t *testing.T) {
+	t.Parallel()
+	f := newGitFleet(t)
+	m, bin := f.machineWithoutLogin()
+	told := filepath.Join(bin, "told")
+	m.write("config/loops/config.yaml", "files: {remote: "+f.remote+"}\nnotify: [{command: 'echo \"$LOOPS_NOTIFY_EVENT $LOOPS_NOTIFY_STATUS $LOOPS_NOTIFY_TEXT\" >> "+told+"'}]\n")
+	one, other := f.submit("three"), f.submit("three", "--no-lock")
+	m.worker()
+	by := func() string { return f.loops("list", "--suspended", "--json", "--jq", ".[].suspended_by") }
+	f.until("both wait for a login", func() bool { return by() == "git:origin\ngit:origin" })
+	for _, id := range []string{one, other} {
+		if why := f.loops("status", id); f.status(id) != "queued" || !strings.Contains(why, "git:origin: the files of the run cannot be fetched") || !strings.Contains(why, "then `loops unblock git:origin`") {
+			t.Errorf("status does not say what to do:\n%s", why)
+		}
+	}
+	if got := strings.Split(strings.TrimSpace(readText(t, told)), "\n"); len(got) != 1 || !strings.HasPrefix(got[0], "suspended queued three: suspended (blocked: needs you)") || !strings.Contains(got[0], "loops unblock git:origin") {
+		t.Errorf("people are notified by %q, want one line", got)
+	}
+	asked := len(strings.Fields(readText(t, filepath.Join(bin, "asked"))))
+	if names := f.loops("__complete", "unblock", ""); !strings.Contains(names, "git:origin") {
+		t.Errorf("unblock offers %s", names)
+	}
+	must(t, os.WriteFile(filepath.Join(bin, "login"), nil, 0o600))
+	must(t, os.WriteFile(f.waits, nil, 0o600))
+	if said := f.loops("unblock", "git:origin"); !strings.Contains(said, one+" continues") || !strings.Contains(said, other+" continues") {
+		t.Errorf("unblock says %s", said)
+	}
+	f.until("both are completed", func() bool { return f.status(one) == "completed" && f.status(other) == "completed" })
+	f.wholeHistory(one, "a b c")
+	if asked > 4 {
+		t.Errorf("the repository was asked %d times before there was a login", asked)
+	}
+}
+
+// machineWithoutLogin returns a machine where the server of git refuses the login of a fetch until the file login is in the folder
+// bin, and what is asked of it is noted in the file asked.
+func (f gitFleet) machineWithoutLogin() (m machine, bin string) {
+	f.t.Helper()
+	bin = f.t.TempDir()
+	writeText(f.t, filepath.Join(bin, "git"), "#!/bin/sh\ncase \" $* \" in *' fetch '*|*' ls-remote '*) echo x >> "+bin+"/asked; [ -e "+bin+"/login ] || { echo 'fatal: Authentication failed for the repository' >&2; exit 128; };; esac\n"+
+		"PATH=${PATH#*:} exec git \"$@\"\n")
+	must(f.t, os.Chmod(filepath.Join(bin, "git"), 0o755))
+	m = f.machine()
+	m.env = append(m.env, "PATH="+bin+":"+os.Getenv("PATH"))
+	return m, bin
 }
 
 // TestWorkerSuspendedInside: a run that is suspended inside a branch of a sub-loop, and one inside an item of a list, are

@@ -137,22 +137,42 @@ func (r *run) ended(n engine.Ended) {
 	if o.TerminatedBy == fsm.EndSuspended && !persistence.ProjectCircuit(r.p.Loops).Alarm(o.SuspendedBy) {
 		return // people know that from the first run that needs the same
 	}
-	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, inspect.EndWord(o, r.h.Loop.MaxSteps), o.FinalState, humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
+	e := r.end(r.h.Run, o, r.h.Loop.MaxSteps)
+	e.Resume = r.o.Remedy(n.Next)
+	if o.TerminatedBy == fsm.EndParked {
+		e.Reminder = r.remind
+	}
+	r.tell(e)
+}
+
+// end is how a run ended.
+func (n *Notifier) end(r persistence.Run, o fsm.Outcome, maxSteps int) Event {
+	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.Loop, inspect.EndWord(o, maxSteps), o.FinalState, humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
 	if why := humanize.FirstLine(cmp.Or(o.Error, o.Message)); why != "" && (!inspect.Explains(o) || o.Reason == "") {
 		line += ": " + why
 	} else if o.Reason != "" && inspect.Explains(o) {
 		line += ": " + o.Reason
 	}
 	e := Event{
-		Kind: inspect.EndKind(o), Run: string(r.h.Run.ID), Loop: r.h.Run.Loop, Status: string(persistence.StatusOf(o)), EndedBy: o.TerminatedBy,
-		State: o.FinalState, Steps: o.Steps, Seconds: seconds(o.Duration), Error: o.Error, Reason: o.Reason, Text: line, Resume: r.o.Remedy(n.Next),
+		Kind: inspect.EndKind(o), Run: string(r.ID), Loop: r.Loop, Status: string(persistence.StatusOf(o)), EndedBy: o.TerminatedBy,
+		State: o.FinalState, Steps: o.Steps, Seconds: seconds(o.Duration), Error: o.Error, Reason: o.Reason, Text: line,
 	}
-	if o.TerminatedBy == fsm.EndParked {
-		e.Reminder = r.remind
-	}
-	if r.o.ExitCode != nil {
-		code := r.o.ExitCode(o)
+	if n.o.ExitCode != nil {
+		code := n.o.ExitCode(o)
 		e.ExitCode = &code
 	}
-	r.tell(e)
+	return e
+}
+
+// TellSuspended notifies of a run that a worker suspended, which no process carried. recorded is whether its record says so: one
+// that was never begun is queued still.
+func (n *Notifier) TellSuspended(r persistence.Run, o fsm.Outcome, recorded bool) {
+	if n == nil {
+		return
+	}
+	e := n.end(r, o, r.MaxSteps)
+	if e.Resume = n.o.Remedy(engine.Do(engine.OpResume, e.Run)); !recorded {
+		e.Status, e.EndedBy, e.ExitCode, e.Resume = string(r.Status), "", nil, ""
+	}
+	n.tell(e)
 }

@@ -277,14 +277,14 @@ func (s *CompletionSource) Suspended(ctx context.Context, _ []string, word strin
 		return nil, false
 	}
 	defer done()
-	runs, err := f.Store.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting}}})
+	runs, err := f.Store.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting, persistence.Queued}}})
 	if err != nil {
 		return nil, false
 	}
 	var names []string
 	for _, r := range project.Current(runs) {
-		if r.SuspendedBy != "" && !slices.Contains(names, r.SuspendedBy) {
-			names = append(names, r.SuspendedBy)
+		if by := inspect.SuspendedBy(r); by != "" && !slices.Contains(names, by) {
+			names = append(names, by)
 		}
 	}
 	return StartingWith(word, names), true

@@ -88,7 +88,7 @@ func (f *OpenFilter) Keeps(v *inspect.Status) bool {
 	switch {
 	case f.Unmerged && !r.Unmerged(), f.State != "" && r.State != f.State && (v.Memory == nil || !v.Memory.InState(f.State)):
 		return false
-	case !f.has(inspect.StatusWord(r)) && !f.has(v.StatusText()):
+	case !f.has(inspect.StatusWord(r)) && !f.has(v.StatusText()) && !(r.Status == persistence.Queued && f.has(inspect.Suspended) && inspect.SuspendedBy(r) != ""):
 		return false
 	case f.Silent > 0:
 		return v.Alive && !v.Waits() && v.Idle() >= f.Silent

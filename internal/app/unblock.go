@@ -7,8 +7,10 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/internal/api"
+	"loops/internal/inspect"
 	"loops/internal/terminal"
 	"loops/internal/view"
+	"loops/persistence"
 )
 
 // Unblock has the runs continue by begin that were suspended by name, and returns what is used again. After an error it
@@ -36,15 +38,16 @@ func (s *Service) UnblockRun(ctx context.Context, arg string, begin func(context
 		return nil, err
 	}
 	run, err := f.One(ctx, arg)
+	by := inspect.SuspendedBy(run)
 	switch {
 	case err != nil:
 		return nil, err
-	case run.Ended != fsm.EndSuspended:
+	case run.Ended != fsm.EndSuspended && (run.Status != persistence.Queued || by == ""):
 		return nil, engine.Refuse(engine.Conflict, "run %s is not suspended", run.ID)
-	case run.SuspendedBy == "":
+	case by == "":
 		return nil, engine.Refuse(engine.Conflict, "run %s does not say what it waits for; resume it", run.ID)
 	}
-	return s.Unblock(ctx, run.SuspendedBy, begin)
+	return s.Unblock(ctx, by, begin)
 }
 
 // PrintUnblocked has the runs continue by begin that were suspended by name, and shows which.

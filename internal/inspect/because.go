@@ -363,13 +363,26 @@ func suspendedText(o fsm.Outcome) string {
 		fsm.FailAuth: "the login expired or is refused", fsm.FailBilling: "the account is unpaid or out of credit",
 		fsm.FailModel: "there is no such model for this account", fsm.FailMissing: "its program is missing", fsm.FailPermission: "it needs a permission",
 	}[o.Cause]
-	remedy := "; " + cmp.Or(o.Remedy, "see to it") + ", then `loops unblock " + unblockName(o.SuspendedBy) + "`"
+	remedy := "; " + cmp.Or(o.Remedy, "see to it") + unblocking(o.SuspendedBy)
 	why := humanize.PlainLine(humanize.FirstLine(o.SuspendedBy + ": " + cmp.Or(what, o.Error)))
 	return humanize.Cut(why, max(leastWhy, reasonLength-humanize.Width(remedy))) + remedy // what to do is never cut off
 }
 
 // unblockName returns what loops unblock is given to continue the runs that wait for something.
 func unblockName(by string) string { return humanize.ShellWord(by) }
+
+// UnfetchedBy returns what a submitted run waits for that no worker could begin, because a login was refused: what loops unblock is
+// given, from the note that a worker left; "" = it is another note.
+func UnfetchedBy(note string) string {
+	by, _, _ := strings.Cut(note, ": ")
+	if !strings.HasSuffix(note, unblocking(by)) {
+		return ""
+	}
+	return by
+}
+
+// unblocking is how the reason of a suspended run ends.
+func unblocking(by string) string { return ", then `loops unblock " + unblockName(by) + "`" }
 
 // limited says which limit ended a run.
 func (b *Because) limited(o fsm.Outcome) string {

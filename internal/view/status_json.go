@@ -94,7 +94,7 @@ func each[T, O any](all []T, of func(T) O) []O {
 
 // EndingOf returns why a run ended.
 func EndingOf(r persistence.Run) api.Ending {
-	return api.Ending{Reason: api.Text(inspect.Reason(r)), Ignored: api.Text(r.Ignored), Merge: api.Text(r.Merge), SuspendedBy: r.SuspendedBy, Remedy: r.Remedy}
+	return api.Ending{Reason: api.Text(inspect.Reason(r)), Ignored: api.Text(r.Ignored), Merge: api.Text(r.Merge), SuspendedBy: inspect.SuspendedBy(r), Remedy: r.Remedy}
 }
 
 // OriginOf returns where a run comes from, if it is a fork, what started it, if that was not a user, the time of its

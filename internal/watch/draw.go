@@ -127,8 +127,11 @@ func (m *Model) drawFooter(s *Screen) {
 	switch {
 	case m.mode == asking:
 		verb, means := "Stop", "It ends its action and can be resumed."
-		if m.confirm.Verb == Resume {
+		switch r := m.run(); {
+		case m.confirm.Verb == Resume:
 			verb, means = "Resume", "It runs in the background."
+		case r != nil && r.ID == m.confirm.Run && r.Needs:
+			means = "Nothing but resume continues it then."
 		}
 		question := verb + " " + m.confirm.Run + "?"
 		if len(question) > s.Width-5 {

@@ -157,7 +157,7 @@ func (m *Model) act(k Key) Command {
 		return no(r.ID + ": it waits in the queue and is not a run yet; see loops queue list.")
 	case do.verb == Resume && r.Live:
 		return no("run " + r.ID + ": it is running.")
-	case do.verb == Resume && !r.Resumable, (do.verb == Stop || do.verb == Pause || do.verb == Retry) && !r.Live:
+	case do.verb == Resume && !r.Resumable, do.verb == Stop && !r.Live && !r.Needs, (do.verb == Pause || do.verb == Retry) && !r.Live:
 		return no("run " + r.ID + ": it is " + r.Status + ".")
 	case do.verb == Answer && len(r.Questions) == 0:
 		return no("run " + r.ID + ": it asks no question.")

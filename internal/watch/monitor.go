@@ -298,6 +298,7 @@ func (w *run) row() Run {
 		r.State = strings.Join(w.path, " > ")
 	}
 	r.Questions, r.Parked = w.asks, parked(w.Run)
+	r.Needs = r.Parked && w.Ended == fsm.EndSuspended
 	if r.Live && w.Status == persistence.Queued {
 		r.Health, r.Note = Waiting, cmp.Or(inspect.PlacementText(w.Run), "waits for a worker")
 		return r

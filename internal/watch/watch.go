@@ -41,6 +41,7 @@ type Run struct {
 	Live    bool   // a process carries it on
 	Queued  bool   // it waits for its turn, and is no run yet
 	Parked  bool   // no process carries it, and it has not ended: it waits for what continues it
+	Needs   bool   // it is suspended: a person has to do something before it continues
 	State   string // with those around it in sub-loops: "deploy > test"
 	Step    string // "3/50"
 	Elapsed string

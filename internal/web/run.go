@@ -262,8 +262,8 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 	run := v.Run
 	alive, stands := project.Alive(run), v.Paused()
 	page.Can = map[string]bool{
-		"stop": alive || run.Status == persistence.Queued, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable && !run.Carried(), "extend": alive, "fork": true, "retry": engine.CanRetry(run), "signal": alive || run.Resumable,
-		"bundle": !alive && !run.Held, "retry-now": alive && !stands && retries(v), "remove": !alive, "unblock": run.Ended == fsm.EndSuspended && run.SuspendedBy != "",
+		"stop": alive || run.Status == persistence.Queued || run.Ended == fsm.EndSuspended, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable && !run.Carried(), "extend": alive, "fork": true, "retry": engine.CanRetry(run), "signal": alive || run.Resumable,
+		"bundle": !alive && !run.Held, "retry-now": alive && !stands && retries(v), "remove": !alive, "unblock": (run.Ended == fsm.EndSuspended || run.Status == persistence.Queued) && inspect.SuspendedBy(run) != "",
 	}
 	again := []string{"-b"}
 	if page.FailedItems = run.FailedItems; page.FailedItems > 0 {
@@ -273,7 +273,7 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 	page.Commands = map[string]string{
 		"stop": command("stop", id), "pause": command("pause", id), "unpause": command("unpause", id), "resume": with("resume", []string{"-b"}, id),
 		"extend": command("extend", id, "steps=20"), "fork": with("fork", []string{"-b"}, id), "retry": with("retry", again, id), "signal": command("signal", id, "EVENT"),
-		"retry-now": command("retry-now", id), "unblock": command("unblock", run.SuspendedBy), "remove": with("rm", []string{"-f"}, id), "report": command("report", id), "export": command("export", id),
+		"retry-now": command("retry-now", id), "unblock": command("unblock", inspect.SuspendedBy(run)), "remove": with("rm", []string{"-f"}, id), "report": command("report", id), "export": command("export", id),
 	}
 }
 

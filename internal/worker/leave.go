@@ -3,12 +3,14 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"loops/engine"
 	"loops/engine/trigger"
 	"loops/internal/git"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -43,10 +45,8 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 	}
 	if away, is := errors.AsType[*git.AwayError](err); is { // which is no fault of the run
 		w.refused(id, note)
-		suspended, err := engine.SuspendUnfetched(after, w.store, w.project, now.State, away)
-		if w.trouble(err); suspended {
-			found(persistence.Finding{Open: true, After: w.wakes(after, id)})
-			w.Say("Run %s is parked where it waits.", id)
+		if away.Refused {
+			found(w.unfetched(after, now, away))
 			return false, true
 		}
 		found(persistence.Finding{Open: true, After: restOfRemote, Note: note})
@@ -88,8 +88,42 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 	return false, true
 }
 
-// restOfRemote is how long a run rests whose repository cannot be reached.
-const restOfRemote = 5 * time.Second
+// restOfRemote is how long a run rests whose repository cannot be reached, and restOfRefused is it where that refuses its login.
+const (
+	restOfRemote  = 5 * time.Second
+	restOfRefused = 5 * time.Minute
+)
+
+// unfetched suspends a run whose files cannot be fetched because a login is refused, and returns what is to be known of it. People
+// are notified once for all runs that wait for the same.
+func (w *worker) unfetched(ctx context.Context, p persistence.Placed, away *git.AwayError) persistence.Finding {
+	o, recorded, err := engine.SuspendUnfetched(ctx, w.store, w.project, p.State, away)
+	if err != nil {
+		w.trouble(err)
+		return persistence.Finding{Open: true, After: restOfRemote}
+	}
+	if w.firstFor(ctx, p, o.SuspendedBy) && w.Suspended != nil {
+		w.Suspended(p.State, o, recorded)
+	}
+	if !recorded {
+		return persistence.Finding{Open: true, After: restOfRefused, Note: o.Reason}
+	}
+	w.Say("Run %s is parked where it waits.", p.Run)
+	return persistence.Finding{Open: true, After: w.wakes(ctx, p.Run)}
+}
+
+// firstFor reports whether a run is the first of the submitted ones that waits for what a person has to do.
+func (w *worker) firstFor(ctx context.Context, p persistence.Placed, by string) bool {
+	waits := func(p persistence.Placed) bool {
+		return inspect.UnfetchedBy(p.Note) == by || p.State.Status == persistence.Awaiting && p.State.SuspendedBy == by
+	}
+	if waits(p) {
+		return false
+	}
+	all, err := w.store.Placed(ctx, "", 0)
+	w.trouble(err) // one alarm more is better than none
+	return !slices.ContainsFunc(all, func(other persistence.Placed) bool { return other.Run != p.Run && waits(other) })
+}
 
 // restOfScarce is how long a run rests whose action the machine could not start.
 const restOfScarce = 10 * time.Second

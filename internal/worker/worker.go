@@ -19,6 +19,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/trigger"
+	"loops/fsm"
 	"loops/internal/config"
 	"loops/persistence"
 )
@@ -35,6 +36,10 @@ type Options struct {
 
 	// Carried learns which runs the worker has; nil = no one asks.
 	Carried *Carried
+
+	// Suspended learns of the first run that this worker could not have begin or continue because a login is refused; recorded is
+	// whether its record says so. nil = no one asks. It may be called by several goroutines at once.
+	Suspended func(r persistence.Run, o fsm.Outcome, recorded bool)
 
 	// Say logs what the worker does, a line each. It may be called by several goroutines at once.
 	Say func(format string, args ...any)

@@ -11,6 +11,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/live"
 	"loops/internal/terminal"
@@ -112,7 +113,8 @@ func (l watchScreen) command(ctx context.Context, c watch.Command) (string, erro
 		return "", failure(engine.NotFound, "run %s is no longer recorded", c.Run)
 	}
 	r := found[0]
-	if c.Verb != watch.Unpause && !project.Alive(r) {
+	suspended := c.Verb == watch.Stop && r.Ended == fsm.EndSuspended // it would continue by itself
+	if c.Verb != watch.Unpause && !suspended && !project.Alive(r) {
 		return "", failure(engine.NotFound, "run %s is %s", r.ID, inspect.Outcome(r))
 	}
 	e := engine.New(l.Project, l.app.engineOptions())
