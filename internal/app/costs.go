@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/view"
 	"loops/persistence"
@@ -21,8 +22,10 @@ func (s *Service) costSums(f project.Finder) *Summaries {
 func CostSheet(ctx context.Context, f project.Finder, r persistence.Run, known project.Prices, tell Tell) (*inspect.CostSheet, error) {
 	persistence.CountReads(ctx, 1)
 	sheet := &inspect.CostSheet{Prices: known}
+	damaged := false
 	for e, err := range f.Store.EventsOf(ctx, r, 0) {
 		if project.IsDamage(err) {
+			damaged = true
 			tell(err, notCounted)
 			continue
 		}
@@ -32,7 +35,22 @@ func CostSheet(ctx context.Context, f project.Finder, r persistence.Run, known p
 		sheet.Add(e)
 	}
 	sheet.Close(project.Alive(r))
+	if m := diedWith(ctx, f, r); m != nil && !damaged {
+		sheet.Complete(m)
+	}
 	return sheet, nil
+}
+
+// diedWith returns the memory of a run whose process died; nil = it did not, or the memory cannot be read.
+func diedWith(ctx context.Context, f project.Finder, r persistence.Run) *fsm.Snapshot {
+	if r.Status != persistence.Interrupted || r.Ended != "" || project.Alive(r) {
+		return nil
+	}
+	m, err := f.Store.MemoryOf(ctx, r)
+	if err != nil {
+		return nil
+	}
+	return m
 }
 
 // addCosts reads what the runs of a table cost.

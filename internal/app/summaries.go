@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/persistence"
@@ -51,7 +52,11 @@ func (s *Summaries) Of(ctx context.Context, r persistence.Run) (*inspect.Summary
 	if err != nil {
 		return nil, err
 	}
-	m := reader.Close(project.Alive(r))
+	var died *fsm.Snapshot
+	if damage == nil {
+		died = diedWith(ctx, s.f, r)
+	}
+	m := reader.Close(project.Alive(r), died)
 	known := damage == nil
 	if d, ok := errors.AsType[*persistence.DamageError](damage); ok && (d.File == r.Events || d.File == r.Log) {
 		m.Damage, known = &inspect.Damage{Journal: d.File == r.Events, Offset: d.Offset, What: d.What}, true

@@ -24,6 +24,9 @@ type CostSheet struct {
 
 	used func(use) // receives each prompt and judge as it was recorded; may be nil
 
+	raw  Cost   // Total without Prices
+	last *Visit // of the last event that belongs to one
+
 	asked map[prompting]float64 // prompts whose end is not on record, and what each costs at most; 0 = not known
 }
 
@@ -72,6 +75,9 @@ func (s *CostSheet) Add(e fsm.Event) { s.AddTo(s.visits.Add(e), e) }
 
 // AddTo takes the next event of a run, and the visit it belongs to; nil = none.
 func (s *CostSheet) AddTo(v *Visit, e fsm.Event) {
+	if v != nil {
+		s.last = v
+	}
 	s.follow(v, e)
 	switch e.Kind {
 	case fsm.EventLoopResume:
@@ -143,6 +149,32 @@ func (s *CostSheet) Close(alive bool) {
 	}
 }
 
+// leastUSD is less than anything costs, and more than what is lost in adding up.
+const leastUSD = 1e-7
+
+// Complete adds what no event has of a run that died, and its memory has: judges that were in flight, and those whose answers are on
+// record and not judged by yet. It is called after Close.
+func (s *CostSheet) Complete(m *fsm.Snapshot) {
+	all := SpentCost(m, false)
+	usd, unknown := all.CostUSD-s.raw.CostUSD, all.Unknown-s.raw.Unknown
+	if unknown < 0 || usd < -leastUSD || unknown == 0 && usd < leastUSD {
+		return
+	}
+	if usd >= leastUSD {
+		s.add(s.last, time.Time{}, use{judge: true, usd: usd, known: true, tokens: fsm.Usage{
+			Input: max(0, all.Input-s.raw.Input), Output: max(0, all.Output-s.raw.Output),
+			CacheRead: max(0, all.CacheRead-s.raw.CacheRead), CacheWrite: max(0, all.CacheWrite-s.raw.CacheWrite),
+		}})
+	}
+	most := 0.0
+	if all.Bounded-s.raw.Bounded == unknown {
+		most = (all.UnknownUSD - s.raw.UnknownUSD) / float64(max(unknown, 1))
+	}
+	for range unknown {
+		s.add(s.last, time.Time{}, use{judge: true, most: most})
+	}
+}
+
 // A use is one prompt or judge as it was recorded. Its cost may follow from a table of prices.
 type use struct {
 	host      string // "" = it is not on record
@@ -202,7 +234,12 @@ func (u *use) cost(prices func(model string, u fsm.Usage) (float64, bool)) Cost 
 func (s *CostSheet) use(v *Visit, at time.Time, get func(string) any, judge bool, most float64) {
 	u := useOf(get, judge)
 	u.most = most
+	s.add(v, at, u)
+}
+
+func (s *CostSheet) add(v *Visit, at time.Time, u use) {
 	one := u.cost(s.Prices)
+	s.raw.Plus(u.cost(nil))
 	s.count(v, func(l *Cost) { l.Plus(one) })
 	s.Agents.add(u.host, u.model, one)
 	if s.used != nil {

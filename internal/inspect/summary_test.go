@@ -107,7 +107,7 @@ func TestSummaryIsWhatEventsSay(t *testing.T) {
 			}
 			visits.Close()
 			slices.Sort(names)
-			made := summary.Close(true)
+			made := summary.Close(true, nil)
 			again, ok := ParseSummary(made.Text())
 			if !ok || again.Text() != made.Text() {
 				t.Fatalf("run %d: %q is read as %+v", at+run, made.Text(), again)
@@ -134,7 +134,7 @@ func TestSummaryOfAnotherVersion(t *testing.T) {
 	for _, e := range randomEvents(rand.New(rand.NewPCG(7, 37))) {
 		s.Add(e)
 	}
-	text := s.Close(true).Text()
+	text := s.Close(true, nil).Text()
 	for n := range len(text) {
 		if got, ok := ParseSummary(text[:n]); ok {
 			t.Errorf("%d bytes of %d are read as %+v", n, len(text), got)
