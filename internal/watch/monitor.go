@@ -49,9 +49,10 @@ type run struct {
 	asked bool      // it was asked to pause
 	ended time.Time // when it was seen to have; zero = it is running
 
-	read time.Time     // when its memory was
-	took time.Duration // to read it
-	of   time.Time     // UpdatedAt of what was read
+	read   time.Time     // when its memory was
+	took   time.Duration // to read it
+	looked time.Time     // when the run was, of one that is parked in the archive
+	of     time.Time     // UpdatedAt of what was read
 }
 
 // NewMonitor returns a monitor of the runs that a finder finds. queue returns those that wait for a scope of
@@ -100,7 +101,8 @@ func (l *Monitor) look(ctx context.Context, selected persistence.ID) (changed bo
 		changed = l.take(r) || changed
 	}
 	for id, w := range l.runs {
-		if seen[id] || !w.ended.IsZero() {
+		waits := !w.ended.IsZero() && parked(w.Run) // it may be stopped, and no process does that
+		if seen[id] || !w.ended.IsZero() && !waits || waits && time.Since(w.looked) < parkedEach {
 			continue
 		}
 		// It has left the running runs: how it ended is in the archive.
@@ -108,12 +110,13 @@ func (l *Monitor) look(ctx context.Context, selected persistence.ID) (changed bo
 		if err != nil {
 			return changed, l.Store.Failed(err)
 		}
-		changed = true
 		if now = project.Current(now); len(now) == 0 {
+			changed = true
 			delete(l.runs, id)
 			continue
 		}
-		l.take(now[0])
+		w.looked = time.Now()
+		changed = l.take(now[0]) || !waits || changed
 	}
 	for _, w := range l.runs {
 		asked := false
@@ -156,6 +159,9 @@ func (l *Monitor) take(r persistence.Run) bool {
 
 // open reports whether a process runs a run, or a worker is about to.
 func open(r persistence.Run) bool { return project.Alive(r) || r.Status == persistence.Queued }
+
+// parkedEach is how often a parked run is looked at that is in the archive.
+const parkedEach = 2 * time.Second
 
 // parked reports whether a run waits without a process for what continues it: it has not ended.
 func parked(r persistence.Run) bool { return r.Status == persistence.Awaiting }
