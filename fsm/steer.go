@@ -40,6 +40,9 @@ func (e *Executor) remainders(steer bool) (list []remainder) {
 	return list
 }
 
+// lostInAdding is more of a millionth than what is lost in adding up costs.
+const lostInAdding = 1e-3
+
 // leftVars returns [varLeft] for an action: cost_usd=1.25 tokens=40000 prompts=3. It is empty where there is no budget.
 func (e *Executor) leftVars() []Var {
 	list := e.remainders(false)
@@ -50,7 +53,7 @@ func (e *Executor) leftVars() []Var {
 	for _, r := range list {
 		text := "unknown"
 		if !r.Unknown {
-			text = strconv.FormatFloat(math.Floor(r.left*1e6)/1e6, 'f', -1, 64)
+			text = strconv.FormatFloat(math.Floor(r.left*1e6+lostInAdding)/1e6, 'f', -1, 64)
 		}
 		words = append(words, r.Name+"="+text)
 	}

@@ -4,7 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"loops/internal/testenv"
 )
@@ -26,7 +28,12 @@ func TestCLIFailover(t *testing.T) {
 		for _, c := range cases {
 			_ = os.RemoveAll(filepath.Join(p.dir, ".loops/tmp"))
 			_, done := p.start(t, "run", "agent", "--context", "case="+c.name)
+			ended := make(chan struct{})
+			var again sync.WaitGroup
+			again.Go(func() { p.retryNow(t, ended) })
 			code, said := done()
+			close(ended)
+			again.Wait()
 			took := strings.Contains(said, "spare takes over from "+cli) && strings.Contains(said, ", which failed ("+c.class+")")
 			if c.class == "" && (code != 1 || strings.Contains(said, "takes over")) || c.class != "" && (code != 0 || !took) {
 				t.Errorf("%s: exit %d\n%s", c.name, code, said)
@@ -36,21 +43,24 @@ func TestCLIFailover(t *testing.T) {
 			}
 		}
 	}
-	// Left out is what a CLI, or loops for it, tries again for longer than the test has: an ordinary failure of claude and
-	// qwen, a quota of gemini and qwen, and a model that gemini and qwen do not have, which they report as such a failure.
+	// What takes long is done with -every-cli alone: an ordinary failure that loops tries three times, and what a CLI itself asks for
+	// again and again.
 	table := []struct {
-		cli   string
-		cases []failoverCase
+		cli         string
+		cases, long []failoverCase
 	}{
-		{"claude", []failoverCase{{"401", "auth"}, {"403", "auth"}, {"404", "unknown_model"}, {"quota", "billing"}}},
-		{"codex", []failoverCase{{"401", "auth"}, {"403", "auth"}, {"quota", "billing"}, {"404", ""}, {"400", ""}}},
-		{"gemini", []failoverCase{{"401", "auth"}, {"403", "auth"}, {"400", ""}}},
-		{"qwen", []failoverCase{{"401", "auth"}, {"403", "auth"}}},
+		{"claude", []failoverCase{{"401", "auth"}, {"403", "auth"}, {"nomodel", "unknown_model"}, {"quota", "billing"}, {"long", ""}}, []failoverCase{{"404", "unknown_model"}, {"400", ""}, {"refuse", ""}}},
+		{"codex", []failoverCase{{"401", "auth"}, {"403", "auth"}, {"nomodel", "unknown_model"}, {"quota", "billing"}, {"404", ""}, {"400", ""}, {"refuse", ""}}, nil},
+		{"gemini", []failoverCase{{"401", "auth"}, {"403", "auth"}, {"nomodel", "unknown_model"}, {"400", ""}}, []failoverCase{{"quota", "rate_limited"}, {"404", ""}, {"refuse", ""}}},
+		{"qwen", []failoverCase{{"401", "auth"}, {"403", "auth"}, {"nomodel", "unknown_model"}}, []failoverCase{{"quota", "billing"}, {"404", ""}, {"400", ""}, {"refuse", ""}}},
 	}
 	if testenv.Raced {
 		table = table[1:2]
 	}
 	for _, row := range table {
+		if testenv.EveryCLI() {
+			row.cases = append(row.cases, row.long...)
+		}
 		t.Run(row.cli, func(t *testing.T) { t.Parallel(); test(t, row.cli, row.cases) })
 	}
 }
@@ -58,3 +68,18 @@ func TestCLIFailover(t *testing.T) {
 // A failoverCase is what the vendor of a CLI answers, and the class of failure for which another agent takes over; "" = none
 // does.
 type failoverCase struct{ name, class string }
+
+// retryNow has a run of an agent ask it again at once, as often as it waits for that, until it has ended.
+func (p cliProject) retryNow(t *testing.T, ended <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-tick.C:
+			_, done := p.start(t, "retry-now", "agent")
+			done() // mostly there is nothing that waits
+		}
+	}
+}

@@ -116,6 +116,21 @@ func TestSuspendedPage(t *testing.T) {
 	newStage(t, "../../docs/suspended.md").play(5)
 }
 
+func TestFailoverPage(t *testing.T) {
+	t.Parallel()
+	newStage(t, "../../docs/failover.md").play(4)
+}
+
+func TestSpendPage(t *testing.T) {
+	t.Parallel()
+	newStage(t, "../../docs/spend.md").play(4)
+}
+
+func TestMemoryPage(t *testing.T) {
+	t.Parallel()
+	newStage(t, "../../docs/memory.md").play(4)
+}
+
 func TestPullRequestPage(t *testing.T) {
 	t.Parallel()
 	newStage(t, "../../docs/pull-request.md").play(2)

@@ -100,7 +100,7 @@ var exhaustedPattern = pyregexp.Lazy(`\bresources?(?:[ _-]?| (?:has|have) been )
 func exhausted(text string) bool { return exhaustedPattern().MatchString(text) }
 
 var modelPattern = pyregexp.Lazy(`\b(?:model_not_found|(?:unknown|invalid|unsupported|unrecognized) model\b|no such model|issue with the selected model` +
-	`|model[^.;\n]{0,120}(?:not found|not_found|does not exist|doesn't exist|may not exist|is not supported|is not available|not have access))`)
+	`|model(?:[^.;\n]|\.[^\s;]){0,120}(?:not found|not_found|does not exist|doesn't exist|may not exist|is not supported|is not available|not have access))`)
 
 // unknownModel reports whether a text says that there is no such model, or not for this account.
 func unknownModel(text string) bool {

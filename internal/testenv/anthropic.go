@@ -20,7 +20,11 @@ func (anthropic) refuse(t turn) object {
 		400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
 		429: "rate_limit_error", 500: "api_error", 529: "overloaded_error",
 	}[t.status]
-	return object{"type": "error", "error": object{"type": kind, "message": t.message()}, "request_id": "req_1"}
+	message := t.message()
+	if t.name == "nomodel" {
+		message = "model: stand-in"
+	}
+	return object{"type": "error", "error": object{"type": kind, "message": message}, "request_id": "req_1"}
 }
 
 func (anthropic) answer(s *stream, body string, t turn) {

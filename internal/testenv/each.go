@@ -30,3 +30,6 @@ func WithCLI(t *testing.T, cli string, test func(t *testing.T, cli string)) {
 	}
 	t.Run(cli, func(t *testing.T) { test(t, cli) })
 }
+
+// EveryCLI reports whether what takes long with a CLI is to be tried too: -every-cli is set.
+func EveryCLI() bool { return *every }

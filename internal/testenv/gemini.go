@@ -32,7 +32,11 @@ func (gemini) refuse(t turn) object {
 			"violations": []object{{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}},
 		})
 	}
-	return object{"error": object{"code": t.status, "message": t.message(), "status": status, "details": details}}
+	message := t.message()
+	if t.name == "nomodel" {
+		message = "models/stand-in is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods."
+	}
+	return object{"error": object{"code": t.status, "message": message, "status": status, "details": details}}
 }
 
 func (gemini) answer(s *stream, _ string, t turn) {

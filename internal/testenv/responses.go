@@ -20,7 +20,7 @@ func (responses) refuse(t turn) object { return openAIError(t) }
 // openAIError is how both of OpenAI's APIs refuse.
 func openAIError(t turn) object {
 	code := map[string]string{
-		"401": "invalid_api_key", "429": "rate_limit_exceeded", "quota": "insufficient_quota", "long": "context_length_exceeded",
+		"401": "invalid_api_key", "429": "rate_limit_exceeded", "quota": "insufficient_quota", "nomodel": "model_not_found", "long": "context_length_exceeded",
 	}[t.name]
 	switch {
 	case code != "":

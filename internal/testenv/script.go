@@ -20,11 +20,12 @@ import (
 //	[[stuck]]     does not answer the first who asks; says Hello to all others
 //	[[400]] [[401]] [[403]] [[404]] [[429]] [[500]] [[529]]  refuses with that status; 429 says to come back in RetryAfter
 //	[[quota]]     refuses with 429, because a limit is used up that a person has to raise
+//	[[nomodel]]   refuses with 404, because there is no such model, in the words of the vendor
 //	[[long]]      refuses because the prompt is too long
 //	[[refuse]]    the model will not answer
 //	[[cut]]       says a word and breaks off
 //	[[calls]]     calls the tools of VendorAPI.Calls one after the other, then says CallsDone
-var mark = regexp.MustCompile(`\[\[(ok|calls|two|tool|slowtool|yes|no|prose|slow|stuck|[45]\d\d|quota|long|refuse|cut)\]\]`)
+var mark = regexp.MustCompile(`\[\[(ok|calls|two|tool|slowtool|yes|no|prose|slow|stuck|[45]\d\d|quota|nomodel|long|refuse|cut)\]\]`)
 
 // doctorJudge is in the question that loops doctor asks, where no mark can be; the answer is that of [[yes]].
 const doctorJudge = "This is a test of structured answers."
@@ -139,6 +140,8 @@ func decide(body string, result *regexp.Regexp) turn {
 		t.said, t.cut = []string{"tick"}, true
 	case "quota":
 		t.status = 429
+	case "nomodel":
+		t.status = 404
 	case "long":
 		t.status = 400
 	case "refuse":
@@ -156,6 +159,8 @@ func (t turn) message() string {
 		return "prompt is too long: 250000 tokens > 200000 maximum"
 	case "quota":
 		return "You exceeded your current quota, please check your plan and billing details."
+	case "nomodel":
+		return "The model `stand-in` does not exist or you do not have access to it."
 	case "401":
 		return "invalid api key"
 	case "429":
