@@ -2,11 +2,13 @@ package notify
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"loops/engine"
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/config"
 	"loops/internal/humanize"
@@ -164,15 +166,22 @@ func (n *Notifier) end(r persistence.Run, o fsm.Outcome, maxSteps int) Event {
 	return e
 }
 
-// TellSuspended notifies of a run that a worker suspended, which no process carried. recorded is whether its record says so: one
-// that was never begun is queued still.
-func (n *Notifier) TellSuspended(r persistence.Run, o fsm.Outcome, recorded bool) {
-	if n == nil {
-		return
+// TellSuspended returns what notifies of a run that a worker suspended, which no process carried, by the settings of a project.
+// recorded is whether the record of the run says so: one that was never begun is queued still. What could not be delivered is in
+// the log of notifications.
+func TellSuspended(p *project.Project, opts Options) func(r persistence.Run, o fsm.Outcome, recorded bool) {
+	return func(r persistence.Run, o fsm.Outcome, recorded bool) {
+		n := New(p, opts)
+		if n == nil {
+			return
+		}
+		e := n.end(r, o, r.MaxSteps)
+		if e.Resume = n.o.Remedy(engine.Do(engine.OpResume, e.Run)); !recorded {
+			e.Status, e.EndedBy, e.ExitCode, e.Resume = string(r.Status), "", nil, ""
+		}
+		n.tell(e)
+		ctx, cancel := context.WithTimeout(context.Background(), alarmWait)
+		defer cancel()
+		_, _ = n.Close(ctx)
 	}
-	e := n.end(r, o, r.MaxSteps)
-	if e.Resume = n.o.Remedy(engine.Do(engine.OpResume, e.Run)); !recorded {
-		e.Status, e.EndedBy, e.ExitCode, e.Resume = string(r.Status), "", nil, ""
-	}
-	n.tell(e)
 }

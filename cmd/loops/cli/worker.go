@@ -12,11 +12,9 @@ import (
 	"loops/engine/notify"
 	"loops/engine/project"
 	"loops/engine/trigger"
-	"loops/fsm"
 	"loops/internal/terminal"
 	"loops/internal/web"
 	"loops/internal/worker"
-	"loops/persistence"
 )
 
 func newWorkerCommand(a *program) *cobra.Command {
@@ -67,13 +65,7 @@ func runWorker(ctx context.Context, a *program, o workerOptions) error {
 	o.Env, o.Project, o.Store = a.Env, a.dir, a.store
 	o.Say = func(format string, args ...any) { terminal.Say(a.Err, format+"\n", args...) }
 	o.Carried = &worker.Carried{}
-	o.Suspended = func(r persistence.Run, out fsm.Outcome, recorded bool) {
-		n := notify.New(p, a.notifierOptions())
-		n.TellSuspended(r, out, recorded)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyWait)
-		defer cancel()
-		_, _ = n.Close(ctx) // what could not be delivered is in the log
-	}
+	o.Suspended = notify.TellSuspended(p, a.notifierOptions())
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	wait, err := a.workerMetrics(p, o).Open(ctx)
