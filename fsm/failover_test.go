@@ -99,3 +99,48 @@ func (n named) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Res
 	}
 	return res, err
 }
+
+// refusing judges refuse for good, after they did something.
+type refusing struct {
+	*fake
+	first func()
+	hosts []string // that were asked
+}
+
+func (r *refusing) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
+	if a.Kind != fsm.KindJudge {
+		return r.fake.Run(ctx, a, out)
+	}
+	if r.hosts = append(r.hosts, a.Host); len(r.hosts) == 1 {
+		r.first()
+	}
+	return fsm.Result{ExitCode: 1, Reply: &fsm.Reply{Host: a.Host, Failure: fsm.FailAuth, Reason: "not logged in", Coverage: fsm.CoverageNone}}, nil
+}
+
+// A run that is to end, or whose time is up, asks no other judge once the first of a list refused.
+func TestRunThatEndsAsksNoOtherJudge(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end  func(drain chan struct{})
+		want string
+	}{
+		"stop --after-item": {func(drain chan struct{}) { close(drain) }, fsm.EndUserStopped},
+		"timeout":           {func(chan struct{}) { <-time.After(11 * time.Second) }, fsm.EndTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				loop := loadLoop(t, "name: x\ninitial: a\ntimeout: 10\nllm: {host: [one, two]}\nstates:\n"+
+					"  a: {action: out a, evaluate: {type: llm_structured, prompt: is it so}, on_yes: done, on_no: done}\n  done: {terminal: true}\n")
+				cfg, f, _ := config(loop, &tape{})
+				drain := make(chan struct{})
+				r := &refusing{fake: f, first: func() { c.end(drain) }}
+				cfg.Runner, cfg.Drain = r, drain
+				out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+				if err != nil || out.TerminatedBy != c.want || !slices.Equal(r.hosts, []string{"one"}) {
+					t.Errorf("it ended as %s and asked %v, want %s and one: %v", out.TerminatedBy, r.hosts, c.want, err)
+				}
+			})
+		})
+	}
+}
