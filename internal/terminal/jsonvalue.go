@@ -50,12 +50,11 @@ func WriteJSONList(w io.Writer, items iter.Seq2[any, error]) error {
 		if err != nil {
 			return err
 		}
-		out.WriteString(before)
 		text = value.AppendJSONIndent(text[:0], item, "  ")
-		out.Write(bytes.ReplaceAll(text, []byte("\n"), []byte("\n  ")))
+		fmt.Fprintf(out, "%s%s", before, bytes.ReplaceAll(text, []byte("\n"), []byte("\n  ")))
 		before, end = ",\n  ", "\n]\n"
 	}
-	out.WriteString(end)
+	fmt.Fprint(out, end)
 	return out.Flush()
 }
 
