@@ -99,10 +99,11 @@ type Result struct {
 	File           string        // holds the full standard output; "" where none was written
 	StderrCut      bool          // Stderr is not the full text
 	Background     int           // processes the action left running (D25)
-	Refused        string        // HOST:PORT that its sandbox did not let it reach, with spaces between them
-	PeakRSS        int64         // bytes, where asked for; 0 = unknown
-	Reply          *Reply        // of a prompt or judge; else nil
-	Response       *Response     // of a request over HTTP; else nil
+	// what its sandbox did not let it reach or call, with spaces between: HOST:PORT, network, and system calls as ptrace()
+	Refused  string
+	PeakRSS  int64     // bytes, where asked for; 0 = unknown
+	Reply    *Reply    // of a prompt or judge; else nil
+	Response *Response // of a request over HTTP; else nil
 }
 
 // A Runner does actions. Run blocks until the action is over and nothing of it that has to be ended is alive.

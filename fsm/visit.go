@@ -251,8 +251,8 @@ func (e *Executor) tellRefused(state, refused string) {
 		return
 	}
 	e.notLet = said
-	hosts := strings.Fields(refused)
-	e.emit(EventWarning, Field{"state", state}, Field{"message", "a sandbox did not let it reach " + strings.Join(hosts, ", ")}, Field{"refused", anyTexts(hosts)})
+	list := strings.Fields(refused)
+	e.emit(EventWarning, Field{"state", state}, Field{"message", "a sandbox " + NotLet(list)}, Field{"refused", anyTexts(list)})
 }
 
 // attempt runs an action whose attempt was counted, and takes that back if the action could not be started.
@@ -361,6 +361,32 @@ func (e *Executor) completed(st *State, mode Kind, res Result, dropped bool) {
 		fields = append(fields, e.replyFields(res.Reply)...)
 	}
 	e.emit(EventActionComplete, fields...)
+}
+
+// NotLet says what a sandbox did not let an action reach or call, see [Result.Refused].
+func NotLet(refused []string) string {
+	var hosts, calls []string
+	for _, one := range refused {
+		switch {
+		case strings.HasSuffix(one, ")"):
+			calls = append(calls, one)
+		case one == "network":
+			hosts = append(hosts, "the network")
+		default:
+			hosts = append(hosts, one)
+		}
+	}
+	text := "did not let it"
+	if len(hosts) > 0 {
+		text += " reach " + strings.Join(hosts, ", ")
+	}
+	if len(hosts) > 0 && len(calls) > 0 {
+		text += ", nor"
+	}
+	if len(calls) > 0 {
+		text += " call " + strings.Join(calls, ", ")
+	}
+	return text
 }
 
 // refused are what an event has of what the sandbox of an action did not let it reach.

@@ -139,10 +139,12 @@ func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(en
 			res.ExitCode = exitBreach
 		}
 	}
-	refused := asked()
+	refused := append(asked(), box.Told(r.marker(a))...)
 	res.Refused = strings.Join(refused, " ")
-	for _, target := range refused {
-		res.Stderr = line(res.Stderr, "loops: the sandbox %s did not let it reach %s", rules.Name, target)
+	for _, one := range refused {
+		if call := strings.HasSuffix(one, ")") || !strings.Contains(one, ":"); !call || res.ExitCode != 0 { // programs try some in vain
+			res.Stderr = line(res.Stderr, "loops: the sandbox %s %s", rules.Name, fsm.NotLet([]string{one}))
+		}
 	}
 	if word := refusal(res); err == nil && word != "" {
 		res.Stderr = line(res.Stderr, "loops: the sandbox may have refused: %s; loops doctor --sandbox %s", word, triable(rules.Name))

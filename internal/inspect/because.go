@@ -128,7 +128,7 @@ type turn struct {
 	part   string    // the first branch or item that failed, and how
 	items  int       // items of the state's own list that failed and may be done again
 	cut    int       // those that may not: they were cut short, and must not be repeated
-	kept   []string  // hosts that sandboxes did not let it reach, in branches, items and sub-loops too
+	kept   []string  // what sandboxes did not let it reach or call, in branches, items and sub-loops too
 }
 
 type streak struct {
@@ -214,7 +214,7 @@ func (b *Because) Add(e fsm.Event) {
 	}
 }
 
-// mostKept is how many hosts of a visit are named.
+// mostKept is how many refusals of a visit are named.
 const mostKept = 5
 
 // keep notes what an event says that a sandbox did not let an action reach.

@@ -47,7 +47,7 @@ func (t *turn) text() string {
 	text := t.came()
 	said := func(host string) bool { return strings.Contains(text, host) } // by the action, or by what is inside
 	if len(t.kept) > 0 && t.failed() && !slices.ContainsFunc(t.kept, said) {
-		text += "; its sandbox did not let it reach " + humanize.Cut(humanize.PlainLine(humanize.And(t.kept)), quoteLength)
+		text += "; its sandbox " + humanize.Cut(humanize.PlainLine(fsm.NotLet(t.kept)), quoteLength)
 	}
 	return text
 }
@@ -164,4 +164,17 @@ func passes(n int) string {
 		return "1 pass"
 	}
 	return fmt.Sprintf("%d passes", n)
+}
+
+// refusedBy says what an event says that a sandbox did not let an action do; "" = it says nothing.
+func refusedBy(e fsm.Event) string {
+	var list []string
+	all, _ := e.Get("refused").([]any)
+	for _, one := range all {
+		list = append(list, Text(one))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " Its sandbox " + fsm.NotLet(list) + "."
 }

@@ -204,9 +204,7 @@ func (x *explainer) action(e fsm.Event) {
 			text += " Last lines of standard error: " + humanize.Quote(errs) + "."
 		}
 	}
-	if refused := Listed(e.Get("refused")); refused != "" {
-		text += " Its sandbox did not let it reach " + refused + "."
-	}
+	text += refusedBy(e)
 	x.add(Sentence{Text: text, Events: events})
 }
 

@@ -190,9 +190,7 @@ func (x *explainer) item(e fsm.Event) {
 		if errs := lastLine(str(e, "stderr_preview")); errs != "" {
 			text += " Last lines of standard error: " + humanize.Quote(errs) + "."
 		}
-		if refused := Listed(e.Get("refused")); refused != "" {
-			text += " Its sandbox did not let it reach " + refused + "."
-		}
+		text += refusedBy(e)
 		x.add(Sentence{Text: text, Events: []uint64{e.Seq}})
 	}
 }

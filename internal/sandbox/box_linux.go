@@ -52,6 +52,9 @@ type Box struct {
 	server  *http.Server // of the proxy, where no network namespace can be made; else nil
 	abi     int          // version of Landlock
 	port    int          // of the proxy, where no network namespace can be made
+
+	toldMu sync.Mutex
+	told   []refusedCall // since the last look; guarded by toldMu
 }
 
 // A space is how a command gets mounts and a network of its own.
@@ -121,7 +124,7 @@ func (b *Box) choose() {
 	case r.Network == "" && b.spaces == spacesNone:
 		reach = socketsTCP
 	}
-	b.filter = filter(reach)
+	b.filter = filter(reach, mayAsk())
 }
 
 // Rules returns what the box allows.
@@ -363,16 +366,22 @@ func (b *Box) restrict(s *starter) error {
 		if err == nil && listener != nil {
 			s.proxy = b.proxy.serve(listener)
 		}
-		s.in = in
+		if s.in = in; in != nil && mayAsk() {
+			in.asks = func(fd int) { newListener(fd, b.tell) }
+		}
 		return err
 	}
-	return l.take(func(f *os.File) error {
+	fd, err := l.take(func(f *os.File) error {
 		listener, err := net.FileListener(f)
 		if err == nil {
 			s.proxy = b.proxy.serve(listener)
 		}
 		return err
-	})
+	}, mayAsk())
+	if err == nil && fd >= 0 {
+		newListener(fd, b.tell)
+	}
+	return err
 }
 
 // Keep remembers the protected files that have to be checked after an action.

@@ -47,6 +47,9 @@ func (*Box) Proxy() (vars []string, refused func() []string, err error) {
 	return nil, func() []string { return nil }, nil
 }
 
+// Told returns nothing.
+func (*Box) Told(string) []string { return nil }
+
 // Limited does nothing.
 func (*Box) Limited(int) {}
 

@@ -59,21 +59,21 @@ func (b *Box) limits(s *starter) limits {
 	}
 }
 
-// take limits this thread. listening is called with where the proxy listens.
-func (l *limits) take(listening func(*os.File) error) error {
+// take limits this thread. listening is called with where the proxy listens. It returns what [program.enforce] does.
+func (l *limits) take(listening func(*os.File) error, asks bool) (fd int, err error) {
 	if err := l.apart(listening); err != nil {
-		return err
+		return -1, err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("no_new_privs: %w", err)
+		return -1, fmt.Errorf("no_new_privs: %w", err)
 	}
 	dropPowers()
 	if l.Set >= 0 {
 		if err := restrictSelf(l.Set); err != nil {
-			return err
+			return -1, err
 		}
 	}
-	return program(l.Filter).enforce()
+	return program(l.Filter).enforce(asks)
 }
 
 // apart gives this thread the namespaces. listening is called with where the proxy listens.
@@ -325,7 +325,7 @@ func tryEnter(by space) bool {
 	}
 	defer func() { _ = null.Close() }()
 	try := limits{
-		Rules: Rules{Write: []string{os.TempDir()}}, Mounts: true, Network: true, Set: -1, Filter: filter(socketsLocal),
+		Rules: Rules{Write: []string{os.TempDir()}}, Mounts: true, Network: true, Set: -1, Filter: filter(socketsLocal, false),
 	}
 	in, _, err := newInside(by, try)
 	if err != nil {

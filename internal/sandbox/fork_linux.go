@@ -27,6 +27,7 @@ type inside struct {
 	set               int  // descriptor of the ruleset; -1 = none
 	maker             bool // the command makes namespaces: nothing limits it, and it has makerPowers
 	filter            program
+	asks              func(fd int) // takes the descriptor of who answers for the filter; nil = it does not ask
 	files             *unix.Rlimit // how many it may have open; nil = as many as this process
 }
 
@@ -35,6 +36,7 @@ type kernelCall struct {
 	number uintptr
 	args   [5]uintptr
 	must   bool    // an error ends the child
+	into   *int32  // takes the result; nil = nothing does
 	want   uintptr // of the parent: another result ends the child
 }
 
@@ -65,6 +67,7 @@ type forking struct {
 	calls []kernelCall
 	exec  [3]uintptr
 	pipe  uintptr // takes the error that ended the child
+	said  uintptr // a socket for the descriptor of who answers for the filter; 0 = none
 	clone cloneArgs
 	watch int32 // its PidFD
 	keep  []any // what calls point to
@@ -105,8 +108,13 @@ func (f *forking) texts(list []string) (uintptr, error) {
 func (s Spawn) forkInside(in *inside) (pid int, err error) {
 	f := &forking{watch: -1}
 	syscall.ForkLock.Lock()
-	var ends [2]int
-	if err = unix.Pipe2(ends[:], unix.O_CLOEXEC); err == nil {
+	var ends, said [2]int
+	if err = unix.Pipe2(ends[:], unix.O_CLOEXEC); err == nil && in.asks != nil && len(in.filter) > 0 {
+		if said, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err == nil {
+			f.said = uintptr(said[1])
+		}
+	}
+	if err == nil {
 		if err = f.prepare(s, in, ends[1]); err == nil {
 			var no syscall.Errno
 			if pid, no = f.fork(); no != 0 {
@@ -116,6 +124,10 @@ func (s Spawn) forkInside(in *inside) (pid int, err error) {
 		_ = unix.Close(ends[1])
 	}
 	syscall.ForkLock.Unlock()
+	if f.said != 0 {
+		_ = unix.Close(said[1])
+		defer func() { _ = unix.Close(said[0]) }()
+	}
 	if err != nil {
 		if ends[0] != ends[1] {
 			_ = unix.Close(ends[0])
@@ -127,6 +139,11 @@ func (s Spawn) forkInside(in *inside) (pid int, err error) {
 	if len(text) < int(unsafe.Sizeof(f.no)) {
 		if s.Attr.Sys.PidFD != nil {
 			*s.Attr.Sys.PidFD = int(f.watch)
+		}
+		if f.said != 0 { // it was sent before the child became the command
+			if fd, err := sent(said[0]); err == nil {
+				in.asks(fd)
+			}
 		}
 		return pid, nil
 	}
@@ -140,6 +157,35 @@ func (s Spawn) forkInside(in *inside) (pid int, err error) {
 		_ = unix.Close(int(f.watch))
 	}
 	return 0, *(*syscall.Errno)(unsafe.Pointer(&text[0]))
+}
+
+// sent returns the descriptor that waits in a socket.
+func sent(socket int) (fd int, err error) {
+	var one [1]byte
+	rights := make([]byte, unix.CmsgSpace(4))
+	_, m, _, _, err := unix.Recvmsg(socket, one[:], rights, unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT)
+	if err != nil {
+		return -1, err
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:m])
+	if err != nil || len(messages) == 0 {
+		return -1, errors.Join(err, unix.ENOMSG)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) == 0 {
+		return -1, errors.Join(err, unix.ENOMSG)
+	}
+	return fds[0], nil
+}
+
+// send has the child send the descriptor that a call returns.
+func (f *forking) send() (into *int32) {
+	rights := unix.UnixRights(0)
+	message := &unix.Msghdr{Iov: &unix.Iovec{Base: new(byte), Len: 1}, Iovlen: 1, Control: &rights[0]}
+	message.SetControllen(len(rights))
+	f.keep = append(f.keep, message, rights)
+	f.call(unix.SYS_SENDMSG, f.said, uintptr(unsafe.Pointer(message)), 0)
+	return (*int32)(unsafe.Pointer(&rights[unix.CmsgLen(0)]))
 }
 
 // readAll reads a descriptor to its end.
@@ -220,7 +266,13 @@ func (f *forking) prepare(s Spawn, in *inside, pipe int) error {
 	if len(in.filter) > 0 {
 		filter := &unix.SockFprog{Len: uint16(len(in.filter)), Filter: &in.filter[0]}
 		f.keep = append(f.keep, filter)
-		f.call(unix.SYS_SECCOMP, filterSet, 0, uintptr(unsafe.Pointer(filter)))
+		if f.said == 0 {
+			f.call(unix.SYS_SECCOMP, filterSet, 0, uintptr(unsafe.Pointer(filter)))
+			return nil
+		}
+		f.call(unix.SYS_SECCOMP, filterSet, filterListener, uintptr(unsafe.Pointer(filter)))
+		at := len(f.calls) - 1
+		f.calls[at].into = f.send()
 	}
 	return nil
 }
@@ -247,16 +299,22 @@ func (f *forking) descriptors(files []uintptr) {
 		next = max(next, n)
 	}
 	next++
-	if f.pipe < next {
-		f.call(unix.SYS_DUP3, f.pipe, next, unix.O_CLOEXEC)
-		f.pipe = next
+	for _, own := range []*uintptr{&f.pipe, &f.said} {
+		if *own == 0 || *own >= next {
+			continue
+		}
+		for next == f.pipe || next == f.said {
+			next++
+		}
+		f.call(unix.SYS_DUP3, *own, next, unix.O_CLOEXEC)
+		*own = next
 		next++
 	}
 	for i, n := range fd { // nothing is overwritten that is still needed
 		if n >= uintptr(i) {
 			continue
 		}
-		if next == f.pipe {
+		for next == f.pipe || next == f.said {
 			next++
 		}
 		f.call(unix.SYS_DUP3, n, next, unix.O_CLOEXEC)
@@ -300,6 +358,9 @@ func (f *forking) fork() (pid int, no syscall.Errno) {
 		}
 		if no != 0 && c.must {
 			break
+		}
+		if c.into != nil {
+			*c.into = int32(r)
 		}
 		no = 0
 	}

@@ -344,6 +344,34 @@ func TestHostileProgramsOfAnotherUser(t *testing.T) {
 	}
 }
 
+// A bwrap that is setuid makes a user namespace that its user cannot join: it counts as none.
+func TestSetuidBubblewrap(t *testing.T) {
+	t.Parallel()
+	const inside = "LOOPS_SETUID_BWRAP"
+	if os.Getenv(inside) != "" {
+		if mayEnter(spacesBubble) {
+			t.Error("commands join the namespace of a bwrap that is setuid")
+		}
+		return
+	}
+	testenv.Root(t, "only root makes programs setuid")
+	bwrap := testenv.Command(t, "bwrap")
+	dir, err := os.MkdirTemp("/var", "loops-bwrap-*")
+	testenv.Must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	self, err := os.Executable()
+	testenv.Must(t, err)
+	testenv.Must(t, os.Chmod(dir, 0o755))
+	testenv.Must(t, exec.Command("install", "-m", "755", self, dir+"/sandbox.test").Run())
+	testenv.Must(t, exec.Command("install", "-m", "4755", bwrap, dir+"/bwrap").Run())
+	cmd := exec.Command(dir+"/sandbox.test", "-test.run=^TestSetuidBubblewrap$")
+	cmd.Dir, cmd.Env = "/", []string{"PATH=" + dir + ":" + os.Getenv("PATH"), inside + "=1"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}, Pdeathsig: syscall.SIGKILL}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %.2000s", err, out)
+	}
+}
+
 func TestFriendlyPrograms(t *testing.T) {
 	t.Parallel()
 	if landlockABI() == 0 {

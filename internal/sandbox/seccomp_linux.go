@@ -4,6 +4,9 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -26,15 +29,21 @@ const (
 
 // forbidden are the system calls that no sandbox lets through: they change the system, look into other processes, or
 // go around what Landlock and this filter look at.
-var forbidden = []uintptr{
-	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
-	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
-	unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS,
-	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
-	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_OPEN_BY_HANDLE_AT,
-	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
-	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_REBOOT, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX,
-	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_QUOTACTL, unix.SYS_ACCT, unix.SYS_SYSLOG,
+var forbidden = map[uintptr]string{
+	unix.SYS_PTRACE: "ptrace", unix.SYS_PROCESS_VM_READV: "process_vm_readv",
+	unix.SYS_PROCESS_VM_WRITEV: "process_vm_writev", unix.SYS_PIDFD_GETFD: "pidfd_getfd", unix.SYS_KCMP: "kcmp",
+	unix.SYS_MOUNT: "mount", unix.SYS_UMOUNT2: "umount2", unix.SYS_PIVOT_ROOT: "pivot_root",
+	unix.SYS_MOVE_MOUNT: "move_mount", unix.SYS_OPEN_TREE: "open_tree", unix.SYS_FSOPEN: "fsopen",
+	unix.SYS_FSCONFIG: "fsconfig", unix.SYS_FSMOUNT: "fsmount", unix.SYS_FSPICK: "fspick",
+	unix.SYS_MOUNT_SETATTR: "mount_setattr", unix.SYS_SETNS: "setns", unix.SYS_KEYCTL: "keyctl",
+	unix.SYS_ADD_KEY: "add_key", unix.SYS_REQUEST_KEY: "request_key", unix.SYS_BPF: "bpf",
+	unix.SYS_PERF_EVENT_OPEN: "perf_event_open", unix.SYS_USERFAULTFD: "userfaultfd",
+	unix.SYS_OPEN_BY_HANDLE_AT: "open_by_handle_at", unix.SYS_INIT_MODULE: "init_module",
+	unix.SYS_FINIT_MODULE: "finit_module", unix.SYS_DELETE_MODULE: "delete_module", unix.SYS_KEXEC_LOAD: "kexec_load",
+	unix.SYS_KEXEC_FILE_LOAD: "kexec_file_load", unix.SYS_SWAPON: "swapon", unix.SYS_SWAPOFF: "swapoff",
+	unix.SYS_REBOOT: "reboot", unix.SYS_SETTIMEOFDAY: "settimeofday", unix.SYS_CLOCK_SETTIME: "clock_settime",
+	unix.SYS_ADJTIMEX: "adjtimex", unix.SYS_SETHOSTNAME: "sethostname", unix.SYS_SETDOMAINNAME: "setdomainname",
+	unix.SYS_QUOTACTL: "quotactl", unix.SYS_ACCT: "acct", unix.SYS_SYSLOG: "syslog",
 }
 
 // How far sockets reach.
@@ -72,9 +81,16 @@ func (p *program) section(call uintptr, body program) {
 	*p = append(*p, body...)
 }
 
-// filter returns the program for sockets that reach so far.
-func filter(reach int) program {
+// filter returns the program for sockets that reach so far. asks says that this process answers for it, see [listener]: with
+// the same error, which programs get without that.
+func filter(reach int, asks bool) program {
 	var p program
+	refuse := func(no syscall.Errno) uint32 {
+		if asks {
+			return filterAsk
+		}
+		return filterErrno | uint32(no)
+	}
 	p.load(dataArch)
 	p = append(p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: auditArch, Jt: 1})
 	p.give(filterErrno | uint32(unix.ENOSYS)) // a program of another architecture, whose numbers mean other calls
@@ -83,9 +99,9 @@ func filter(reach int) program {
 		p = append(p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: otherABI, Jf: 1})
 		p.give(filterErrno | uint32(unix.ENOSYS))
 	}
-	for _, call := range forbidden {
+	for _, call := range slices.Sorted(maps.Keys(forbidden)) {
 		p.when(uint32(call))
-		p.give(filterErrno | uint32(unix.EPERM))
+		p.give(refuse(unix.EPERM))
 	}
 	p.when(unix.SYS_IO_URING_SETUP) // it makes sockets that no filter sees; programs do without
 	p.give(filterErrno | uint32(unix.ENOSYS))
@@ -93,9 +109,9 @@ func filter(reach int) program {
 	var terminal program
 	terminal.load(dataArg1)
 	terminal.when(ioctlTIOCSTI)
-	terminal.give(filterErrno | uint32(unix.EPERM))
+	terminal.give(refuse(unix.EPERM))
 	terminal.when(ioctlTIOCLINUX)
-	terminal.give(filterErrno | uint32(unix.EPERM))
+	terminal.give(refuse(unix.EPERM))
 	terminal.give(filterAllow)
 	p.section(unix.SYS_IOCTL, terminal)
 
@@ -103,16 +119,15 @@ func filter(reach int) program {
 	limits.load(dataArg0)
 	limits.when(0)
 	limits.give(filterAllow)
-	limits.give(filterErrno | uint32(unix.EPERM))
+	limits.give(refuse(unix.EPERM))
 	p.section(unix.SYS_PRLIMIT64, limits)
 
-	p.section(unix.SYS_SOCKET, socketFilter(reach))
+	p.section(unix.SYS_SOCKET, socketFilter(reach, refuse(unix.EACCES)))
 	p.give(filterAllow)
 	return p
 }
 
-func socketFilter(reach int) program {
-	refuse := uint32(filterErrno | uint32(unix.EACCES))
+func socketFilter(reach int, refuse uint32) program {
 	var s program
 	s.load(dataArg0)
 	s.when(unix.AF_UNIX)
@@ -152,11 +167,20 @@ func socketFilter(reach int) program {
 	return s
 }
 
-// enforce lets this thread, and what it starts from now on, do only what the filter lets through.
-func (p program) enforce() error {
+// enforce lets this thread, and what it starts from now on, do only what the filter lets through. It returns the descriptor
+// of who answers for it; -1 = the filter does not ask.
+func (p program) enforce(asks bool) (fd int, err error) {
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
-	if _, _, e := unix.Syscall(unix.SYS_SECCOMP, filterSet, 0, uintptr(unsafe.Pointer(&prog))); e != 0 {
-		return fmt.Errorf("seccomp: %w", e)
+	var flags uintptr
+	if asks {
+		flags = filterListener
 	}
-	return nil
+	r, _, e := unix.Syscall(unix.SYS_SECCOMP, filterSet, flags, uintptr(unsafe.Pointer(&prog)))
+	if e != 0 {
+		return -1, fmt.Errorf("seccomp: %w", e)
+	}
+	if asks {
+		return int(r), nil
+	}
+	return -1, nil
 }
