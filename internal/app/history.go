@@ -333,14 +333,22 @@ func (s *Service) hasText(ctx context.Context, f project.Finder, r persistence.R
 	return false, nil
 }
 
-// WriteJSON writes the runs, the groups of runs or the events for a program. Runs that are asked for one by one are
+// WriteJSON writes the runs, the groups of runs or the events for a program, one by one. Runs that are asked for so are
 // written as they are read.
 func (h *History) WriteJSON(w io.Writer) error {
-	if h.each == nil {
+	if h.group != "" {
 		return terminal.WriteJSON(w, h.Objects())
 	}
 	return terminal.WriteJSONList(w, func(yield func(any, error) bool) {
-		for r, err := range h.each {
+		if h.Run != nil {
+			for _, e := range h.Events {
+				if !yield(api.EventOf(e), nil) {
+					return
+				}
+			}
+			return
+		}
+		for r, err := range h.Each() {
 			if !yield(h.Table.Run(r), err) {
 				return
 			}
