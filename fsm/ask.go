@@ -114,7 +114,7 @@ func (q *asker) put(a Action) (Result, error) {
 			return Result{}, errHalted
 		}
 		list := e.cfg.Loop.JudgeHosts(q.st, q.cfg)
-		e.passQuota(q.st, list, true)
+		e.passQuota(q.st, list, first.Model, true)
 		c := e.choose(q.st, list, first.Host, first.Model)
 		a.Host, a.Model = c.Host, c.Model
 		if s := e.blocked(q.st, a.Host, a.Model); s != nil {
@@ -135,7 +135,7 @@ func (q *asker) put(a Action) (Result, error) {
 		if r := res.Reply; r != nil && r.Failure.permanent() {
 			e.tellBlocked(&Suspension{By: r.suspends(a.Model), Cause: r.Failure, Why: r.refusal(res.Stderr)})
 		}
-		if e.failsOver(q.st, list, c, &res, true) {
+		if e.failsOver(q.st, list, c, first.Model, &res, true) {
 			if !e.nextAgent() {
 				return Result{}, errHalted
 			}

@@ -80,27 +80,34 @@ func (e *Executor) choose(st *State, list []AgentChoice, host, model string) Age
 	if len(list) == 0 {
 		return AgentChoice{host, model}
 	}
-	best, soonest := 0, math.MaxInt
+	var best AgentChoice
+	soonest := math.MaxInt
 	for i, c := range list {
-		until := e.out(st, c)
+		c = asksFor(list, c, model)
+		until := e.out(st, list[i].Name(), c)
+		if until < soonest || i == 0 {
+			best, soonest = c, until
+		}
 		if until == 0 {
-			best = i
 			break
 		}
-		if until < soonest {
-			best, soonest = i, until
-		}
 	}
-	c := list[best]
+	return best
+}
+
+// asksFor returns an agent of a list with the model that it is asked for: one that the list has no model for has that of the state if it is
+// the first agent, or if that is a hint.
+func asksFor(list []AgentChoice, c AgentChoice, model string) AgentChoice {
 	if _, hint := ModelHint(model); c.Model == "" && (hint || c.Host == list[0].Host) {
 		c.Model = model
 	}
 	return c
 }
 
-// out returns until when an agent is not asked, 0 where it may be now.
-func (e *Executor) out(st *State, c AgentChoice) int {
-	m, now, name := e.mem, int(e.wall().Unix()), c.Name()
+// out returns until when an agent is not asked, 0 where it may be now. name is the one that its list has for it, c has the model that
+// it would be asked for.
+func (e *Executor) out(st *State, name string, c AgentChoice) int {
+	m, now := e.mem, int(e.wall().Unix())
 	until := m.AgentsOut[name]
 	switch {
 	case until == untilEnd || until > now && until != untilMended:
@@ -157,8 +164,8 @@ func (e *Executor) nextAgent() bool {
 }
 
 // failsOver reports whether another agent of a list takes over from one that failed, and remembers until when that one is
-// not asked.
-func (e *Executor) failsOver(st *State, list []AgentChoice, c AgentChoice, res *Result, judge bool) bool {
+// not asked. model is the one that the first of the list is asked for.
+func (e *Executor) failsOver(st *State, list []AgentChoice, c AgentChoice, model string, res *Result, judge bool) bool {
 	f, until := e.failover(st), 0
 	if len(list) < 2 || res.ExitCode == 0 || res.Reply == nil || e.cfg.PermanentVerdicts {
 		return false
@@ -193,8 +200,8 @@ func (e *Executor) failsOver(st *State, list []AgentChoice, c AgentChoice, res *
 		}
 	}
 	m.AgentsOut = out
-	next := e.choose(st, list, c.Host, st.Model)
-	if nameIn(list, next) == name || e.out(st, next) != 0 {
+	next := e.choose(st, list, c.Host, model)
+	if other := nameIn(list, next); other == name || e.out(st, other, next) != 0 {
 		return false // all of them failed
 	}
 	why := cmp.Or(res.Reply.Reason, string(res.Reply.Failure))

@@ -72,7 +72,7 @@ func (e *Executor) quotaFull(q *Quota, host, model string) (why string, until ti
 
 // passQuota has agents of a list stand back whose quota is full for longer than failover says of rate limits, where another
 // one can be asked.
-func (e *Executor) passQuota(st *State, list []AgentChoice, judge bool) {
+func (e *Executor) passQuota(st *State, list []AgentChoice, model string, judge bool) {
 	q, f := e.quota(), e.failover(st)
 	if q == nil || e.cfg.Quotas == nil || len(list) < 2 || f.RateLimited < 0 || e.woken {
 		return
@@ -84,7 +84,7 @@ func (e *Executor) passQuota(st *State, list []AgentChoice, judge bool) {
 	}
 	var full []passed
 	for _, c := range list {
-		if e.out(st, c) != 0 {
+		if e.out(st, c.Name(), asksFor(list, c, model)) != 0 {
 			continue
 		}
 		why, until := e.quotaFull(q, c.Host, c.Model)

@@ -191,7 +191,7 @@ func (e *Executor) act(st *State) (Result, error) {
 		e.spend(spentOn(res, most))
 		e.clearCircuit(res, chosen.Model)
 		e.keepSession(st, res)
-		if e.failsOver(st, e.cfg.Loop.PromptHosts(st), chosen, &res, false) {
+		if e.failsOver(st, e.cfg.Loop.PromptHosts(st), chosen, st.Model, &res, false) {
 			m.Phase, m.Result = PhaseActing, nil // what the first agent came to is not judged, even if the process dies now
 			return res, errFailover
 		}
@@ -214,7 +214,7 @@ func (e *Executor) act(st *State) (Result, error) {
 func (e *Executor) mayAsk(st *State, a *Action) (chosen AgentChoice, told string, settle func(), err error) {
 	list := e.cfg.Loop.PromptHosts(st)
 	for {
-		e.passQuota(st, list, false)
+		e.passQuota(st, list, st.Model, false)
 		if chosen = e.choose(st, list, e.cfg.Loop.PromptHost(st), st.Model); chosen != (AgentChoice{}) {
 			a.Model = chosen.Model
 		}
