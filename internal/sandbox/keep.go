@@ -53,9 +53,16 @@ type Breach struct {
 
 // keep remembers protected paths. Those that a mount namespace protects are left out: no action can change them.
 func (r *Rules) keep(mounted bool) *Kept {
-	k := newKept()
+	k, nothing := newKept(), absence{}
 	defer k.close()
+	defer nothing.close()
 	for _, path := range r.Protect {
+		if root := (keptRoot{r.base(path), path}); root.base != "" && nothing.holds(root) {
+			if !slices.Contains(k.roots, root) {
+				k.roots = append(k.roots, root)
+			}
+			continue
+		}
 		if _, err := os.Lstat(path); err == nil && mounted {
 			continue
 		}
@@ -187,8 +194,12 @@ func (k *Kept) Restore(runDir, name string) []Breach {
 	aside := &breachDir{runDir: runDir, name: name}
 	defer aside.close()
 	var found []Breach
-	now := newKept()
+	now, nothing := newKept(), absence{}
+	defer nothing.close()
 	for _, root := range k.roots {
+		if nothing.holds(root) {
+			continue
+		}
 		blocked, mode := now.look(root)
 		if blocked == "" || mode&fs.ModeSymlink == 0 && !k.hasBelow(blocked) {
 			continue
