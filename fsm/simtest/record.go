@@ -279,7 +279,9 @@ func (w *World) count(ev fsm.Event) {
 	case fsm.EventStateEnter:
 		w.state[at], _ = ev.Get("state").(string)
 		w.flushed[at] = w.limited && (ev.Get("flushed") == true || w.flushed[at] && ev.Get("resumed") == true)
-		w.acted[at] = w.acted[at] && ev.Get("resumed") != nil
+		step, _ := ev.Get("iteration").(int64)
+		w.acted[at] = w.acted[at] && (ev.Get("resumed") != nil || w.flushed[at] && step == w.step[at])
+		w.step[at] = step
 	case fsm.EventEvaluate:
 		if ev.Get("verdict") == fsm.VerdictGuarded && !w.acted[at] {
 			w.unheard[w.state[at]] = true
@@ -288,6 +290,9 @@ func (w *World) count(ev fsm.Event) {
 		path, _ := ev.Get("branch").(string)
 		w.failed[path+" "+fmt.Sprint(ev.Get("state"))] = ev.Get("passes") != true
 	case fsm.EventActionComplete:
+		if w.flushed[at] && w.acted[at] {
+			w.fault("a state acts one last time twice: " + w.state[at])
+		}
 		w.acted[at] = true
 		text, _ := ev.Get("output_preview").(string)
 		if _, rest, ok := strings.Cut(text, "{"); ok {

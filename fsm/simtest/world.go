@@ -50,6 +50,7 @@ type World struct {
 	ended   bool              // it has ended, as the record has it
 	acted   map[string]bool   // whether the state that a branch is in has a result
 	state   map[string]string // where a branch is
+	step    map[string]int64  // of the state that a branch is in
 	flushed map[string]bool   // whether a branch is in a state that acts one last time
 	limited bool              // nothing raises a limit
 	unheard map[string]bool   // states that a guard judged without a result
@@ -112,7 +113,7 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib shelf, plan []Disturbance) *World
 		seed:    seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{}, started: map[string]int{}, undone: map[string]int{},
 		flying: map[string]int{}, lists: map[string]bool{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]map[string]string{}, repo: newRepository(),
 		blocked: map[string]*fsm.Suspension{}, tried: map[string]time.Time{}, out: map[string]map[string]int{}, failed: map[string]bool{},
-		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{}, acted: map[string]bool{}, state: map[string]string{}, unheard: map[string]bool{}, flushed: map[string]bool{},
+		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{}, acted: map[string]bool{}, state: map[string]string{}, unheard: map[string]bool{}, flushed: map[string]bool{}, step: map[string]int64{},
 	}
 }
 
