@@ -104,15 +104,8 @@ func (e *Executor) failFirst(st *State) (decision, bool) {
 		}
 		probed = true
 		passed, note, err := e.canFail(check, st)
-		switch {
-		case errors.Is(err, errHalted), errors.Is(err, ErrScarce), e.machine.broken != nil:
-			return decision{halted: true}, false
-		case errors.Is(err, errCannotFail):
-			return decision{fatal: fmt.Sprintf("this gate cannot fail: the check of state %s %v", name, err)}, false
-		case err != nil:
-			return decision{fatal: fmt.Sprintf("the check of state %s, which has to fail before the first prompt, cannot be done: %v", name, err)}, false
-		case passed:
-			return decision{nothing: fmt.Sprintf("nothing to do: the check of state %s passes already%s", name, note)}, false
+		if passed || err != nil || e.machine.broken != nil {
+			return e.withoutPrompt(name, note, err), false
 		}
 	}
 	e.mem.FailedFirst = true
@@ -140,20 +133,60 @@ func (e *Executor) canFail(check, prompt *State) (passed bool, note string, err 
 	if passed, err = e.probe(check, prompt, ""); err != nil || !passed {
 		return passed, "", err
 	}
+	note, err = e.failsSomewhere(check, prompt)
+	return err == nil, note, err
+}
+
+// failsSomewhere finds out whether a check that passes can fail, with files that are broken and without them. It returns what
+// was not found out. The error is that it cannot be done, or that it cannot fail.
+func (e *Executor) failsSomewhere(check, prompt *State) (note string, err error) {
 	for _, fault := range []Fault{FaultNone, FaultBroken, FaultRemoved} {
 		passes, err := e.probe(check, prompt, fault)
 		switch {
 		case errors.Is(err, ErrNoFault), errors.Is(err, errNoItems):
-			return true, "; whether it can fail is not known, because " + err.Error(), nil
+			return "; whether it can fail is not known, because " + err.Error(), nil
 		case err != nil:
-			return false, "", err
+			return "", err
 		case fault == FaultNone && !passes:
-			return true, "; whether it can fail is not known, because it fails in a clean copy of the folder", nil
+			return "; whether it can fail is not known, because it fails in a clean copy of the folder", nil
 		case fault != FaultNone && !passes:
-			return true, "", nil
+			return "", nil
 		}
 	}
-	return false, "", errCannotFail
+	return "", errCannotFail
+}
+
+// passesFirst decides on a state whose check has to fail before the first prompt, and which passed before any: then there is
+// nothing to do, or the check cannot fail. It is asked before the state is left.
+func (e *Executor) passesFirst(st *State, d decision) decision {
+	m := e.mem
+	if d.target == "" || st.Check == nil || !st.Check.FailFirst || m.FailedFirst || e.inline || e.cfg.Trees == nil || e.followed() != "yes" {
+		return d
+	}
+	for _, name := range e.cfg.Loop.Order {
+		prompt := e.cfg.Loop.States[name]
+		if !mayPrompt(prompt) {
+			continue
+		}
+		m.Decided = &Decided{To: d.target, Judged: m.LastResult != e.lastBefore, Verdict: e.outcome}
+		note, err := e.failsSomewhere(st, prompt)
+		return e.withoutPrompt(st.Name, note, err)
+	}
+	return d
+}
+
+// withoutPrompt ends a run before its first prompt, as the check of a state says: it passes already, or the error is why it is
+// no check.
+func (e *Executor) withoutPrompt(check, note string, err error) decision {
+	switch {
+	case errors.Is(err, errHalted), errors.Is(err, ErrScarce), e.machine.broken != nil:
+		return decision{halted: true}
+	case errors.Is(err, errCannotFail):
+		return decision{fatal: fmt.Sprintf("this gate cannot fail: the check of state %s %v", check, err)}
+	case err != nil:
+		return decision{fatal: fmt.Sprintf("the check of state %s, which has to fail before the first prompt, cannot be done: %v", check, err)}
+	}
+	return decision{nothing: fmt.Sprintf("nothing to do: the check of state %s passes already%s", check, note)}
 }
 
 // probe does a check once and reports whether its verdict is yes. A paused run begins none.

@@ -366,6 +366,11 @@ func (e *Executor) leave(st *State, d decision) {
 		e.finish(d.overrun.end(e), d.overrun.Error())
 		return
 	}
+	d = e.passesFirst(st, d)
+	if d.halted {
+		e.finishHalted(d)
+		return
+	}
 	e.tellRest(st)
 	if d.unjudged && m.PendingRequest == "" {
 		m.Answers = nil // the refusal is no answer: a resumed run asks again, and does not act again
