@@ -40,7 +40,7 @@ func TestGoalAtATerminal(t *testing.T) {
 			must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 			must(t, os.Mkdir(filepath.Join(dir, "bin"), 0o755))
 			must(t, os.WriteFile(filepath.Join(dir, "bin", "claude"), []byte("#!/bin/sh\nexit 9\n"), 0o755))
-			must(t, os.WriteFile(filepath.Join(dir, "bin", "make"), []byte("#!/bin/sh\n"), 0o755)) // a machine need not have it
+			must(t, os.WriteFile(filepath.Join(dir, "bin", "make"), []byte("#!/bin/sh\ngrep -q exit bin/claude\n"), 0o755)) // a machine need not have it
 			for name, text := range tt.files {
 				must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 			}
@@ -56,7 +56,7 @@ func TestGoalAtATerminal(t *testing.T) {
 			out := x.ends()
 			_, written := os.Stat(filepath.Join(dir, ".loops", "goal-it-is-checked.yaml"))
 			runs, _ := filepath.Glob(filepath.Join(dir, ".loops", "runs", "*"))
-			if (written == nil) == tt.unasked || (len(runs) == 1) != tt.runs || tt.runs != strings.Contains(out, "Loop completed: done") || !strings.Contains(out, tt.want) {
+			if (written == nil) == tt.unasked || (len(runs) == 1) != tt.runs || tt.runs != strings.Contains(out, "Loop completed: check") || !strings.Contains(out, tt.want) {
 				t.Errorf("written: %v, runs: %q:\n%s", written, runs, out)
 			}
 			if !tt.unasked && !strings.Contains(out, "never enter done without check\n\nEnter runs it, Ctrl-C leaves it there: ") {
