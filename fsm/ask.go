@@ -136,6 +136,7 @@ func (q *asker) put(a Action) (Result, error) {
 			e.tellBlocked(&Suspension{By: r.suspends(a.Model), Cause: r.Failure, Why: r.refusal(res.Stderr)})
 		}
 		if e.failsOver(q.st, list, c, first.Model, &res, true) {
+			q.givenUp(res)
 			if !e.nextAgent() {
 				return Result{}, errHalted
 			}
@@ -206,6 +207,15 @@ func (q *asker) cutShort(res Result) {
 	q.e.spend(spentOn(res, q.most))
 	q.last = res
 	q.e.emit(EventNote, Field{"state", q.st.Name}, Field{"message", "the judge was ended before it answered"}, Field{"judges", []any{q.account(true)}})
+}
+
+// givenUp counts what a judge used that another one takes over from: the verdict will be that of the other one.
+func (q *asker) givenUp(res Result) {
+	if used := spentOn(res, q.most); used.Prompts == 0 && used.Unsure.Count == 0 {
+		return
+	}
+	q.last = res
+	q.e.emit(EventNote, Field{"state", q.st.Name}, Field{"message", "the costs of the judge that failed are counted"}, Field{"judges", []any{q.account(true)}})
 }
 
 // lostJudge records that the process of a judge was killed with the run: what it used is not known.
