@@ -133,11 +133,7 @@ func (ch *choice) takeAll(runs []persistence.Run) {
 
 // newer returns the live runs that began in a second or later, which were not looked at yet; "" = all.
 func (ch *choice) newer(second string) (runs []persistence.Run) {
-	n := 0
-	for n < len(ch.live) && ch.live[n].RunID >= second {
-		n++
-	}
-	runs, ch.live = ch.live[:n], ch.live[n:]
+	runs, ch.live = cutNewer(ch.live, second)
 	return runs
 }
 

@@ -81,12 +81,8 @@ func (d *Store) list(ctx context.Context, q persistence.Query, each func(persist
 		folders = lastOfEach(folders)
 	}
 	var out []persistence.Run
-	newer := func(second string) (runs []persistence.Run) { // the live ones that began in it or later
-		n := 0
-		for n < len(live) && live[n].RunID >= second {
-			n++
-		}
-		runs, live = live[:n], live[n:]
+	newer := func(second string) (runs []persistence.Run) {
+		runs, live = cutNewer(live, second)
 		return runs
 	}
 	// As many are read at once as are still wanted.
@@ -202,6 +198,15 @@ type folder struct {
 
 // second returns the run id, which names the second in which the run began.
 func (f folder) second() string { return f.key[:len(persistence.RunIDLayout)] }
+
+// cutNewer divides runs, newest first, into those that began in a second or later, and the rest.
+func cutNewer(runs []persistence.Run, second string) (newer, rest []persistence.Run) {
+	n := 0
+	for n < len(runs) && runs[n].RunID >= second {
+		n++
+	}
+	return runs[:n], runs[n:]
+}
 
 // seconds yields folders, newest first, with all that began in the same second together: only what is in them says which of
 // these began last. A list is the caller's until the next one.
