@@ -170,6 +170,9 @@ func handOver(runner *os.File) error {
 // newInside has another process make the namespaces that limits ask for, in a user namespace of its own or of bubblewrap.
 // It returns them, with the socket on which the proxy listens there; nil = none.
 func newInside(by space, l limits) (in *inside, listener net.Listener, err error) {
+	// The process ends with the thread that started it. Another command may end any thread that is not locked.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, nil, err
