@@ -20,6 +20,7 @@ import (
 	"loops/persistence"
 	"loops/persistence/dirstore"
 	"loops/persistence/sqlstore"
+	"loops/reconcile"
 )
 
 const cutLoop = `name: good
@@ -460,7 +461,7 @@ func (p cutProject) quiet(t *testing.T) {
 		must(t, err)
 		// a lease may run out where the machine has much to do
 		return !slices.ContainsFunc(runs, func(r persistence.Run) bool {
-			return r.Held || r.Status == persistence.Running && syscall.Kill(r.Owner.PID, 0) == nil
+			return r.Held || r.Status == persistence.Running && reconcile.OwnerAlive(r.Owner, r.UpdatedAt)
 		})
 	})
 }

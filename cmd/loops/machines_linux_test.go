@@ -102,7 +102,7 @@ func TestMachinesTutorial(t *testing.T) {
 		must(t, err)
 		cmd := h.command(f, from(h.ours)+"exec "+strings.TrimSpace(work))
 		cmd.Stderr = log
-		must(t, cmd.Start())
+		must(t, testenv.OnLastingThread(cmd.Start))
 		must(t, log.Close())
 		t.Cleanup(func() {
 			_ = cmd.Process.Kill()

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -74,9 +73,7 @@ func TestPowerCut(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), exe, powerArguments()...)
 	cmd.Env = append(os.Environ(), powerChild+"="+t.TempDir(), powerBin+"="+binary(t))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-	runtime.LockOSThread() // whose end would be the end of the process
-	defer runtime.UnlockOSThread()
-	out, err := cmd.CombinedOutput()
+	out, err := testenv.Output(cmd)
 	for line := range strings.Lines(string(out)) {
 		if err != nil || strings.Contains(line, "cuts") {
 			t.Log(strings.TrimRight(line, "\n"))

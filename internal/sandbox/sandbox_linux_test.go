@@ -339,7 +339,7 @@ func TestHostileProgramsOfAnotherUser(t *testing.T) {
 	cmd := exec.Command(program, run, fmt.Sprint("-torture=", *testenv.Torture))
 	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir + "/tmp", victimsVar + "=" + dir}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Pdeathsig: syscall.SIGKILL}
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := testenv.Output(cmd); err != nil {
 		t.Errorf("%v: %.4000s", err, out)
 	}
 }
@@ -367,7 +367,7 @@ func TestSetuidBubblewrap(t *testing.T) {
 	cmd := exec.Command(dir+"/sandbox.test", "-test.run=^TestSetuidBubblewrap$")
 	cmd.Dir, cmd.Env = "/", []string{"PATH=" + dir + ":" + os.Getenv("PATH"), inside + "=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}, Pdeathsig: syscall.SIGKILL}
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := testenv.Output(cmd); err != nil {
 		t.Errorf("%v: %.2000s", err, out)
 	}
 }

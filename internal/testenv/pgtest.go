@@ -197,7 +197,7 @@ func (s *PostgresServer) Launch(ctx context.Context) error {
 	defer log.Close()
 	s.cmd = s.command(context.WithoutCancel(ctx), "postgres", "-D", s.data())
 	s.cmd.Stdout, s.cmd.Stderr = log, log
-	if err := s.cmd.Start(); err != nil {
+	if err := OnLastingThread(s.cmd.Start); err != nil {
 		return err
 	}
 	s.done = make(chan struct{})

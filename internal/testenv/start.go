@@ -18,10 +18,8 @@ var sharedServer *PostgresServer // nil = it was not started
 
 // shared starts the server for the tests of a package. No power is lost, so it need not sync.
 var shared = sync.OnceValue(func() (err error) {
-	return OnLastingThread(func() error {
-		sharedServer, err = StartPostgres(context.Background(), append(slices.Clone(QuickSettings), "max_connections = 500")...)
-		return err
-	})
+	sharedServer, err = StartPostgres(context.Background(), append(slices.Clone(QuickSettings), "max_connections = 500")...)
+	return err
 })
 
 // OnLastingThread calls start on a thread that lasts as long as this process, and returns its error. A process
@@ -35,6 +33,13 @@ func OnLastingThread(start func() error) error {
 		select {}
 	}()
 	return <-started
+}
+
+// Output runs a command that ends with this process, and returns what it printed on both streams.
+func Output(cmd *exec.Cmd) ([]byte, error) {
+	runtime.LockOSThread() // as in OnLastingThread: nothing else ends this one until then
+	defer runtime.UnlockOSThread()
+	return cmd.CombinedOutput()
 }
 
 var databases atomic.Int64
@@ -91,7 +96,7 @@ func StartProcess(t testing.TB, cmd *exec.Cmd) *Process {
 	Must(t, err)
 	p := &Process{t: t, cmd: cmd, out: out.Name(), done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = out, out
-	Must(t, cmd.Start())
+	Must(t, OnLastingThread(cmd.Start))
 	Must(t, out.Close())
 	go func() {
 		_ = cmd.Wait()
