@@ -53,6 +53,7 @@ type LoopNotFoundError struct {
 	Name  string
 	Tried []string // the files that were looked for
 	Near  []string // names that may have been meant
+	Tests string   // the file that has the name, which holds tests of a loop; "" = none has it
 
 	Outside bool // it is a path that leads out of the project, and the file was not looked for
 }
@@ -62,6 +63,9 @@ func (e *LoopNotFoundError) Error() string {
 		return fmt.Sprintf("there is no loop %q in this project; only the command line runs and reads files outside it", e.Name)
 	}
 	text := fmt.Sprintf("there is no loop %q", e.Name)
+	if e.Tests != "" {
+		text += ": " + e.Tests + " holds tests of a loop"
+	}
 	if len(e.Tried) > 0 {
 		text += " (looked for " + strings.Join(e.Tried, ", ") + ")"
 	}

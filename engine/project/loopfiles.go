@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/internal/disk"
 )
 
 // CountErrors returns how many of the problems keep a loop from running.
@@ -32,6 +33,9 @@ func NotFound(p *Project, err error) error {
 	}
 	var tried []string
 	for _, path := range missing.Tried {
+		if loopfile.IsSuite(path) && disk.Exists(path) {
+			return &LoopNotFoundError{Name: missing.Name, Tests: p.Short(path)}
+		}
 		if absent, what := noFile(path); what != "" {
 			return noLoopFile(p, path, absent, what)
 		}

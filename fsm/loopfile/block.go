@@ -353,11 +353,10 @@ func (b *block) unknown() {
 
 // elsewhere says where an unknown key belongs, or what may have been meant.
 func elsewhere(name string, in Where) string {
-	if slices.Contains(inSuite, in) {
-		return didYouMean(name, names(in))
-	}
 	places := []Where{InLoop, InState, InEvaluate}
-	if slices.Contains([]Where{InWait, InAsk, InCall, InRetry, InEvaluate}, in) {
+	if slices.Contains(inSuite, in) {
+		places = inSuite
+	} else if slices.Contains([]Where{InWait, InAsk, InCall, InRetry, InEvaluate}, in) {
 		places[0], places[1] = InState, InLoop
 	}
 	for _, other := range places {
