@@ -155,7 +155,8 @@ func (s *PostgresServer) Configure(settings ...string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("listen_addresses = ''\nunix_socket_directories = '%s'\nport = %d\n%s\n", s.Dir, s.Port, strings.Join(settings, "\n"))
+	// With mmap its shared memory is files of the data, which go with them if it is killed.
+	text := fmt.Sprintf("listen_addresses = ''\nunix_socket_directories = '%s'\nport = %d\ndynamic_shared_memory_type = mmap\n%s\n", s.Dir, s.Port, strings.Join(settings, "\n"))
 	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
 }
@@ -181,7 +182,7 @@ func (s *PostgresServer) command(ctx context.Context, name string, args ...strin
 func (s *PostgresServer) run(ctx context.Context, name string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if out, err := s.command(ctx, name, args...).CombinedOutput(); err != nil {
+	if out, err := Output(s.command(ctx, name, args...)); err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}
 	return nil
@@ -283,4 +284,17 @@ func killChildren(parent int) error {
 }
 
 // Remove ends the server and removes its directory.
-func (s *PostgresServer) Remove() error { return errors.Join(s.Kill(), os.RemoveAll(s.Dir)) }
+func (s *PostgresServer) Remove() error {
+	var err error
+	if s.cmd != nil {
+		_ = s.cmd.Process.Signal(syscall.SIGQUIT) // it removes its shared memory, and does not wait for its clients
+		select {
+		case <-s.done:
+			s.cmd = nil
+		case <-time.After(patience):
+			err = errors.Join(errors.New("postgres did not end and was killed"), s.Kill())
+		}
+	}
+	removeSegment(s.data())
+	return errors.Join(err, os.RemoveAll(s.Dir))
+}

@@ -6,12 +6,30 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // attributes make a process end with this one, whatever happens to it, and lead a group.
 func attributes(cred *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: cred, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
+}
+
+// removeSegment removes the segment of shared memory by which a server that was killed locked its data: it outlives the
+// server. One that ended by itself removed its own, with the file that names it.
+func removeSegment(data string) {
+	b, _ := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	lines := strings.Split(string(b), "\n")
+	if len(lines) < 7 {
+		return
+	}
+	if f := strings.Fields(lines[6]); len(f) == 2 { // key and id
+		if id, err := strconv.Atoi(f[1]); err == nil {
+			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+		}
+	}
 }
 
 // children returns the processes that a process started itself and that have not ended.

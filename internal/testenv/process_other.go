@@ -14,6 +14,8 @@ func attributes(cred *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: cred, Setpgid: true}
 }
 
+func removeSegment(string) {}
+
 // children returns the processes that a process started itself and that have not ended.
 func children(parent int) ([]int, error) {
 	out, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "state=").Output()
