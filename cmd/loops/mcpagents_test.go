@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +23,10 @@ func TestMCPAgents(t *testing.T) {
 		},
 		"codex": func(bin string) []string {
 			command, _ := json.Marshal(bin)
-			return []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-c", "mcp_servers.loops.command=" + string(command), "-c", `mcp_servers.loops.args=["mcp"]`, "drive the loop [[calls]]"}
+			return []string{
+				"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-c", "mcp_servers.loops.command=" + string(command), "-c", `mcp_servers.loops.args=["mcp"]`,
+				"-c", fmt.Sprint("mcp_servers.loops.startup_timeout_sec=", testenv.Patience.Seconds()), "drive the loop [[calls]]",
+			}
 		},
 	} {
 		t.Run(cli, func(t *testing.T) {

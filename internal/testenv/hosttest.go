@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,7 +71,9 @@ func CLIEnv(t testing.TB, cli string, api *VendorAPI, home string) []string {
 	}
 	switch cli {
 	case "claude":
-		return append(env, "ANTHROPIC_BASE_URL="+api.URL, "ANTHROPIC_API_KEY=no-key", "IS_SANDBOX=1")
+		// Otherwise its first turn has no tools of MCP where a server takes more than five seconds to start.
+		return append(env, "ANTHROPIC_BASE_URL="+api.URL, "ANTHROPIC_API_KEY=no-key", "IS_SANDBOX=1",
+			"MCP_CONNECTION_NONBLOCKING=0", fmt.Sprint("MCP_CONNECT_TIMEOUT_MS=", Patience.Milliseconds()), fmt.Sprint("MCP_TIMEOUT=", Patience.Milliseconds()))
 	case "codex":
 		url, err := json.Marshal(api.URL + "/v1")
 		if err != nil {

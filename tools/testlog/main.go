@@ -101,7 +101,7 @@ func (l *testLog) readFile(path string, stdin io.Reader) error {
 func (l *testLog) read(r io.Reader) error {
 	printed := map[string][]string{} // by test, of the package that is being read
 	running := map[string]bool{}     // its tests that have not ended
-	test := ""
+	test, seed := "", ""             // seed: of the order of its tests
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
@@ -127,8 +127,12 @@ func (l *testLog) read(r io.Reader) error {
 			if m[1] == "FAIL" {
 				e.result = "FAIL"
 				l.unfinished(running, printed)
+				if seed != "" {
+					l.stray = append(l.stray, seed)
+				}
 				l.stray = append(l.stray, line)
 			}
+			seed = ""
 			l.packages = append(l.packages, e)
 			clear(printed)
 			clear(running)
@@ -136,6 +140,8 @@ func (l *testLog) read(r io.Reader) error {
 		} else if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
 			test = ""
 			l.stray = append(l.stray, line)
+		} else if strings.HasPrefix(line, "-test.shuffle ") {
+			seed = line
 		} else if silent.MatchString(line) || paused.MatchString(line) {
 			continue
 		} else if test != "" {

@@ -16,6 +16,7 @@ func TestViews(t *testing.T) {
     bad_test.go:7: got 1, want 2
 --- FAIL: TestBad/inner (0.25s)
     bad_test.go:9: this too
+-test.shuffle 17
 FAIL	loops/a	3.100s
 # loops/e
 e/e.go:3:1: syntax error
