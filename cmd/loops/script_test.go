@@ -46,6 +46,9 @@ func TestScript(t *testing.T) {
 	runScripts(t, "dir", scripts, func(*testscript.Env) (location, name string) { return "", "" })
 }
 
+// scriptHome is the home that scripts have unless they set another. It does not exist, and no script may make it.
+var scriptHome = fmt.Sprintf("/no-home-%d", os.Getpid())
+
 // cgroups reports whether this process can make control groups.
 func cgroups() bool {
 	g, err := process.NewCgroup()
@@ -61,6 +64,11 @@ func cgroups() bool {
 func runScripts(t *testing.T, store string, scripts []string, locate func(*testscript.Env) (location, name string)) {
 	bin := binary(t)
 	variables := variablesOf(t, scripts)
+	t.Cleanup(func() {
+		if _, err := os.Lstat(scriptHome); err == nil {
+			t.Errorf("a script made %s: it needs a HOME of its own", scriptHome)
+		}
+	})
 	testscript.Run(t, testscript.Params{
 		Files:               scripts,
 		UpdateScripts:       testenv.Update(),
@@ -88,6 +96,7 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 				return err
 			}
 			env.Setenv("PATH", path+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("HOME", scriptHome)
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("TZ", "UTC")
 			env.Setenv("LC_ALL", "C.UTF-8")

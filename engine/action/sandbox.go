@@ -61,7 +61,8 @@ func (r *Runner) sandboxOf(a fsm.Action, dir string) (*sandbox.Box, error) {
 	return box, nil
 }
 
-// makeState makes the folders where an agent keeps its state, which it could not make in a sandbox.
+// makeState makes the folders where an agent keeps its state, which it could not make in a sandbox. It makes no home: users
+// of services have one that is not to exist.
 func (r *Runner) makeState(h *agent.CLI) {
 	home := ""
 	for _, e := range r.base {
@@ -69,8 +70,11 @@ func (r *Runner) makeState(h *agent.CLI) {
 			home = dir
 		}
 	}
+	if info, err := os.Stat(home); err != nil || !info.IsDir() {
+		return
+	}
 	for _, path := range h.State {
-		if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" && filepath.Ext(rest) != ".json" {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok && filepath.Ext(rest) != ".json" {
 			_ = disk.MkdirAll(filepath.Join(home, rest), 0o700) // where it cannot be made, the agent says so
 		}
 	}

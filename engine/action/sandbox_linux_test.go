@@ -13,6 +13,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/confine"
+	"loops/internal/agent"
 	"loops/internal/process"
 	"loops/internal/testenv"
 )
@@ -86,6 +87,18 @@ func TestTemporaryFilesAroundTheHome(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(r.RunDir + "/.tmp-*"); len(left) > 0 {
 		t.Errorf("%q are left", left)
+	}
+}
+
+// A home that does not exist, as users of services have it, is not made for the state of an agent.
+func TestNoHomeIsMade(t *testing.T) {
+	t.Parallel()
+	h, dir := &agent.CLI{State: []string{"~/.fake"}}, t.TempDir()
+	for home, want := range map[string]bool{dir: true, dir + "/none": false, "": false} {
+		(&Runner{base: []string{"HOME=" + home}}).makeState(h)
+		if exists(home+"/.fake") != want || exists(dir+"/none") {
+			t.Errorf("the home %q: made: %v", home, !want)
+		}
 	}
 }
 
