@@ -214,8 +214,11 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		if err := endSurvivors(ctx, p, j.journal.Run(), memory, folders, j.tell); err != nil {
 			return nil, refuse(Failed, "run %s: %v; end them by hand, then resume again", run.ID, err)
 		}
-		if r.From != "" {
+		switch {
+		case r.From != "":
 			goTo(memory, r.From)
+		case r.RetryFailed:
+			memory.Ending = nil // the list is done again instead
 		}
 		shown := j.journal.Run()
 		shown.State, shown.Step, shown.Damage = memory.Current, memory.Step, lasting
@@ -320,7 +323,7 @@ func goTo(m *fsm.Snapshot, state string) {
 		m.Previous = "" // this is not the machine's own next try
 	}
 	m.Current, m.Phase, m.CappedAt = state, fsm.PhasePending, ""
-	m.Child, m.Branches, m.Result, m.Outcome, m.JustRouted, m.Flushing = nil, nil, nil, nil, true, false
+	m.Child, m.Branches, m.Result, m.Ending, m.Outcome, m.JustRouted, m.Flushing = nil, nil, nil, nil, nil, true, false
 	m.PendingRequest, m.PendingPayload = "", ""
 }
 

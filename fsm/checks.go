@@ -69,6 +69,9 @@ func (e *Executor) handlerDone() result {
 // entered then, not with what its handler led to.
 func (e *Executor) uncap() {
 	m, l := e.mem, e.cfg.Loop
+	if m.Ending != nil {
+		return
+	}
 	steps, passes := m.StepsCapped && m.Step >= l.MaxSteps, m.PassCapped && m.Passes >= l.MaxIterations
 	if m.CappedAt != "" && !steps && !passes {
 		m.Phase, m.Current, m.Result, m.JustRouted, m.CappedAt = PhasePending, m.CappedAt, nil, true, ""

@@ -156,6 +156,9 @@ func (e *Executor) begin() {
 		return
 	}
 	m.Lost, m.Outstanding = m.Lost.Plus(m.Outstanding), Unsure{}
+	if m.Ending != nil && e.lifted(m.Ending) { // as if its end were on record
+		m.Outcome, m.Ending = m.Ending, nil
+	}
 	before := m.Outcome
 	e.reopened = before != nil && unfinished(before) && !paused(before)
 	e.uncap()
@@ -187,6 +190,10 @@ func (e *Executor) begin() {
 // turn goes from one state to the next, or ends the run.
 func (e *Executor) turn() {
 	m := e.mem
+	if m.Ending != nil { // the process before died at the end of the run
+		e.end(*m.Ending)
+		return
+	}
 	e.raiseLimits()
 	switch m.Phase {
 	case PhaseActing: // the action in flight when the last process died or was stopped

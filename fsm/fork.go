@@ -27,7 +27,7 @@ func (m *Snapshot) BeforeStep(step int, state string) bool {
 	m.Tries = 0
 	m.Attempt, m.Answers, m.Asking, m.AskingMost, m.Result, m.Param, m.Items, m.Guard = 0, nil, false, 0, nil, nil, nil, nil
 	m.forgetInside()
-	m.Wait, m.Awaiting, m.Raised, m.Outcome, m.CappedAt, m.PendingRequest, m.PendingPayload, m.Continuation = nil, nil, nil, nil, "", "", "", ""
+	m.Wait, m.Awaiting, m.Raised, m.Ending, m.Outcome, m.CappedAt, m.PendingRequest, m.PendingPayload, m.Continuation = nil, nil, nil, nil, nil, "", "", "", ""
 	return true
 }
 

@@ -53,7 +53,7 @@ type retryItems struct {
 func (r retryItems) memory(last *Snapshot) (*Snapshot, error) {
 	newest := r.parts[len(r.parts)-1]
 	l, m := newest.list, newest.memory
-	m.Answers, m.Asking, m.AskingMost, m.Result, m.Wait, m.Awaiting, m.Raised, m.Decided, m.Outcome = nil, false, 0, nil, nil, nil, nil, nil, nil
+	m.Answers, m.Asking, m.AskingMost, m.Result, m.Wait, m.Awaiting, m.Raised, m.Decided, m.Ending, m.Outcome = nil, false, 0, nil, nil, nil, nil, nil, nil, nil
 	m.PendingRequest, m.PendingPayload = "", ""
 	switch items := m.Items; {
 	case m.Child != nil:

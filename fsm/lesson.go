@@ -255,7 +255,9 @@ func (e *Executor) remember(st *State, to string) bool {
 		fields = append(fields, Field{"judges", judges})
 	}
 	e.emit(EventRemember, fields...)
-	if !st.Terminal {
+	if st.Terminal { // a resumed run only ends: it does not find the fact again
+		e.mem.Ending = &Outcome{TerminatedBy: EndTerminal}
+	} else {
 		e.mem.Decided = &Decided{To: to, Judged: e.mem.LastResult != e.lastBefore, Verdict: e.outcome, Remembered: true}
 	}
 	e.keepLesson()
@@ -399,10 +401,15 @@ func (e *Executor) noteInside(name string, c *Child) {
 	e.writeUse(c.Memory.Recalled, c.Memory.Outcome, at)
 }
 
+// notes reports whether the memory of a loop is to have a note of this end.
+func (e *Executor) notes(r *Recalled, o *Outcome) bool {
+	return r != nil && o != nil && e.cfg.Lessons != nil && e.machine.broken == nil && o.TerminatedBy != EndSuspended && o.TerminatedBy != EndSystemSignal && !paused(o)
+}
+
 // writeUse notes in the memory of a loop how the run ended that began with it. What ended so that it continues when
 // it is resumed has not ended. at follows the name of the run where the loop is not that of the run itself.
 func (e *Executor) writeUse(r *Recalled, o *Outcome, at string) {
-	if r == nil || o == nil || e.cfg.Lessons == nil || e.machine.broken != nil || o.TerminatedBy == EndSuspended || o.TerminatedBy == EndSystemSignal || paused(o) {
+	if !e.notes(r, o) {
 		return
 	}
 	u := LessonUse{Run: e.cfg.Run.ID + at, At: FormatTime(e.now()), Saw: []string{}, Ended: o.TerminatedBy, Good: o.TerminatedBy == EndTerminal && !o.Failure}

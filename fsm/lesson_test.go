@@ -291,3 +291,42 @@ func TestMemoryKeys(t *testing.T) {
 		}
 	}
 }
+
+// A run that was killed after its terminal state had left a fact found that again, and its record had another text than its memory.
+func TestFactOfATerminalStateIsFoundOnce(t *testing.T) {
+	t.Parallel()
+	const text = "name: x\ndescription: d\ninitial: done\nmemory: {}\nstates:\n  done: {terminal: true, remember: 'after ${loop.elapsed_ms} ms, at ${run.attempt}'}\n"
+	loop, rec, dies := guardLoop(t, text), &mortal{}, true
+	world := &books{}
+	cfg := fsm.Config{
+		Run: fsm.RunName{ID: "run", Attempt: 1}, Loop: loop, Journal: fsm.Journal{Recorder: rec, Verify: true},
+		World: fsm.World{Runner: &echo{}, Lessons: &writing{world, func() { rec.dead = dies }}},
+	}
+	if _, err := fsm.Start(cfg, value.NewMap(), time.Now()).Run(t.Context()); !errors.Is(err, errDied) {
+		t.Fatal(err)
+	}
+	rec.dead, dies, cfg.Run.Attempt = false, false, 2
+	if o, err := fsm.Resume(cfg, clone(rec.last())).Run(t.Context()); err != nil || o.TerminatedBy != fsm.EndTerminal {
+		t.Fatal(o, err)
+	}
+	var found []string
+	for _, e := range rec.events {
+		if e.Kind == fsm.EventRemember {
+			found = append(found, fmt.Sprint(e.Get("fact")))
+		}
+	}
+	if len(found) != 1 || len(world.facts) != 1 || world.facts[0].Text != found[0] {
+		t.Errorf("on record is %q, and the memory has %+v", found, world.facts)
+	}
+}
+
+// writing are memories that call a function when a fact was written.
+type writing struct {
+	*books
+	written func()
+}
+
+func (w *writing) Write(ctx context.Context, memory string, l fsm.Lesson) error {
+	defer w.written()
+	return w.books.Write(ctx, memory, l)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"loops/fsm/expr"
 )
@@ -71,13 +72,14 @@ func (e *Executor) end(as Outcome) {
 	if st := e.cfg.Loop.States[m.Current]; by == EndTerminal && st != nil && st.Terminal {
 		o.Failure, o.Message = st.Failure, e.message(st)
 	}
+	merges := by == EndTerminal && !o.Failure && e.parent == nil && e.cfg.Merge != nil
+	if !e.beginEnd(*o, merges) {
+		return
+	}
 	e.noteEnd(o)
 	e.receipt(o)
 	unmerged := ""
-	if by == EndTerminal && !o.Failure && e.parent == nil && e.cfg.Merge != nil {
-		if !e.record(true) {
-			return
-		}
+	if merges {
 		e.do(func(ctx context.Context) { o.Merge, unmerged = e.cfg.Merge(ctx) })
 	}
 	if stop := e.stopCause(); stop != nil && (by == EndInterrupted || by == EndUserStopped) {
@@ -98,11 +100,42 @@ func (e *Executor) end(as Outcome) {
 	if e.parent == nil && e.cfg.Why != nil {
 		o.Reason, o.FailedItems = e.cfg.Why(*o, slices.Concat(e.machine.out.Events, e.batch.Events))
 	}
-	m.Outcome = o
+	m.Outcome, m.Ending = o, nil
 	// The end of a sub-loop is durable with what its parent does next.
 	if !e.record(e.parent == nil) {
 		m.Outcome = nil
 	}
+}
+
+// beginEnd records how the run itself is about to end, and what led there: if the process dies from here on, a resumed
+// run only ends. The record is durable before something outside of the run is changed. A run that continues when it is
+// resumed does nothing at its end but look at its files. beginEnd reports whether the run can end.
+func (e *Executor) beginEnd(as Outcome, merges bool) bool {
+	if e.parent != nil || paused(&as) || as.TerminatedBy == EndSuspended {
+		return true
+	}
+	changes := merges || e.notes(e.mem.Recalled, &as)
+	if !changes && e.cfg.Facts == nil && e.cfg.Receipt == nil {
+		return true
+	}
+	e.mem.Ending = &as
+	return e.record(changes)
+}
+
+// lifted reports whether a limit was raised that a run was about to end at.
+func (e *Executor) lifted(o *Outcome) bool {
+	m, l := e.mem, e.cfg.Loop
+	switch o.TerminatedBy {
+	case EndMaxSteps:
+		return m.Step < l.MaxSteps
+	case EndMaxIterations:
+		return l.MaxIterations <= 0 || m.Passes < l.MaxIterations
+	case EndTimeout:
+		return l.Timeout <= 0 || e.elapsed()+time.Millisecond < l.Timeout // the record has whole milliseconds
+	case EndBudget:
+		return e.usedUp(needPrompt) == nil
+	}
+	return false
 }
 
 // endFields returns what the event of the end of a run has of its outcome. unmerged is why its work tree was not merged.

@@ -127,6 +127,11 @@ type Snapshot struct {
 	// Guard is what a guard remembers of the action of Current; nil = none limits it, or it was judged.
 	Guard *Guarded
 
+	// Ending is how the run is about to end, while what is done at its end is being done; nil = it is not ending. It is
+	// set where Outcome will be one that no resumed run continues from: in the run itself, and in a loop inside it whose
+	// terminal state left a fact. A resumed run ends so, and does nothing again. It is not changed once it was recorded.
+	Ending *Outcome
+
 	// Outcome is how the run ended, nil before. Phase and Current still hold where it was, so that a run that can be
 	// resumed continues from there.
 	Outcome *Outcome
@@ -197,7 +202,7 @@ func (m *Snapshot) setCapture(name string, rec *value.Map) {
 
 // InFlight reports whether that action, or a judge of it, was started and its result is not on record.
 func (m *Snapshot) InFlight() bool {
-	if m.Outcome != nil || m.Phase != PhaseActing && !m.Asking {
+	if m.Outcome != nil || m.Ending != nil || m.Phase != PhaseActing && !m.Asking {
 		return false
 	}
 	if m.Awaiting != nil {
@@ -328,6 +333,9 @@ func (m *Snapshot) Rejudge(st *State, res Result, output string, files Files) (V
 // Unrepeatable names the state whose action was cut short and must not run again unasked (idempotent: false), or "".
 // The library finds the sub-loops the run is in.
 func (m *Snapshot) Unrepeatable(l *Loop, lib Library) (string, error) {
+	if m.Ending != nil {
+		return "", nil
+	}
 	if c := m.inner(); c != nil {
 		child, err := lib.Loop(m.Child.Name, l)
 		if err != nil {

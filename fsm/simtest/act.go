@@ -48,6 +48,7 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 	at := place(a)
 	w.mu.Lock()
 	w.steps++
+	w.acts(at)
 	mark := a.Outer + fsm.AttemptMark(a.Step, a.Attempt) + "|" + fmt.Sprint(a.Item, "|", a.Started, "|", a.Kind, "|", a.Text)
 	try := w.results[at]
 	if a.Item != "" {

@@ -416,6 +416,12 @@ func TestFound(t *testing.T) {
 			[]Disturbance{{1, 4366501081, PowerCut}, {5, 0, CrashLost}, {6, 5201054351, UserStop}},
 			80003993,
 		},
+		{
+			"a run that went in circles did its last action again, because the process died while its end was noted in its memory",
+			[]*Loop{{Name: "l0", Keys: []string{memory, "max_edge_revisits: 1"}, States: []*State{{Name: "s0", Keys: []string{"action: do it", "next: s0"}}}}},
+			[]Disturbance{{5, 0, CrashKept}},
+			0,
+		},
 	} {
 		c.try(t, false)
 	}

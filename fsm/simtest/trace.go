@@ -40,6 +40,9 @@ func (w *World) trace(out fsm.Outcome, lives int) *Trace {
 	w.over = true
 	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: w.left(), Results: maps.Clone(w.results), Unheard: maps.Clone(w.unheard), Ways: map[string][]string{}}
 	t.Facts = w.learned(lives <= mostLives && len(w.faults) == 0 && out.TerminatedBy != "")
+	if lives <= mostLives && len(w.faults) == 0 {
+		w.wholeEnd(out)
+	}
 	t.Faults = w.faults
 	if lives > mostLives {
 		t.Faults = append(t.Faults, "the run never ends")

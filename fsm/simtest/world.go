@@ -85,6 +85,7 @@ type World struct {
 	taken map[uint64]bool // numbers of signals that waits took, on record
 
 	breach bool // files are to be put back, as the record has it
+	atEnd  atEnd
 }
 
 // A life is one process of the run.
@@ -106,7 +107,7 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib shelf, plan []Disturbance) *World
 		}
 		plan = plan[1:]
 	}
-	return &World{
+	w := &World{
 		limited: all == loop.MaxSteps && !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == Extend }),
 		awake:   !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == Wake }),
 		exact:   !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == PowerCut || d.What == CrashKept || d.What == Broken }),
@@ -115,6 +116,8 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib shelf, plan []Disturbance) *World
 		blocked: map[string]*fsm.Suspension{}, tried: map[string]time.Time{}, out: map[string]map[string]int{}, failed: map[string]bool{},
 		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{}, acted: map[string]bool{}, state: map[string]string{}, unheard: map[string]bool{}, flushed: map[string]bool{}, step: map[string]int64{},
 	}
+	w.atEnd.merges = w.hash("merge")%2 == 0
+	return w
 }
 
 // withSteps returns the loop with another cap on its steps.
@@ -190,6 +193,7 @@ func (w *World) resumes(o fsm.Outcome) bool {
 		return true
 	case fsm.EndMaxSteps:
 		if o.Steps < w.allSteps {
+			w.atEnd.done = ""
 			w.loop = withSteps(w.loop, min(o.Steps+3, w.allSteps))
 			return true
 		}
@@ -199,6 +203,10 @@ func (w *World) resumes(o fsm.Outcome) bool {
 
 func (w *World) config(n int) fsm.Config {
 	l := w.life
+	merge := w.merge
+	if !w.atEnd.merges {
+		merge = nil
+	}
 	return fsm.Config{
 		Loop: w.loop,
 		Dir:  folder,
@@ -216,6 +224,9 @@ func (w *World) config(n int) fsm.Config {
 			Trees:   trees{w},
 			Start:   w.startTree,
 			Lessons: lessons{w},
+			Facts:   w.looked,
+			Receipt: w.receipt,
+			Merge:   merge,
 
 			MemoryUsed: w.memoryUsed,
 			Spawn:      w.spawn,

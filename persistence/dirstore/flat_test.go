@@ -50,6 +50,7 @@ func example() *record {
 		Awaiting:     &fsm.Awaiting{State: "a", Kind: "url", What: "http://h", Status: "200", Form: "{}", Since: at, Until: at.Add(time.Hour), Deadline: at.Add(2 * time.Hour), Next: at.Add(time.Minute), Looks: 3, Looking: true, Seen: "status 503"},
 		Raised:       &fsm.Raised{N: 4, Attempt: 2, By: fsm.Raise{Steps: 1, Passes: 2, CostUSD: 0.5, Tokens: 3, Prompts: 4, Time: 5 * time.Minute}},
 		Items:        &fsm.Items{State: "a", Step: 3, List: `["x", "y"]`, Count: 2, Since: 1, Through: 9, Ends: map[string]string{"3/1": "yb"}, Starts: map[string]int{"3/2": 3}},
+		Ending:       &fsm.Outcome{TerminatedBy: "error", FinalState: "judge", Steps: 3, Error: "e"},
 		Continuation: "go on", PendingRequest: "stop", PendingPayload: "p",
 		Outcome: &fsm.Outcome{
 			TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Message: "m", Signal: "SIGINT", Continuation: "c", Limited: true, Refused: true, Duration: time.Second,

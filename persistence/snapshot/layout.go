@@ -240,10 +240,9 @@ func fields() []field {
 		text("pending_request", "PendingRequest", false, func(s *fsm.Snapshot) *string { return &s.PendingRequest }),
 		text("pending_payload", "PendingPayload", false, func(s *fsm.Snapshot) *string { return &s.PendingPayload }),
 		{
-			key: "outcome", name: "Outcome", put: putOutcome, take: func(r *memory, v any) error { return TakeOutcome(&r.Outcome, v) },
-			same: func(a, b *fsm.Snapshot) bool {
-				return a.Outcome == b.Outcome || a.Outcome != nil && b.Outcome != nil && *a.Outcome == *b.Outcome
-			},
+			key: "outcome", name: "Outcome", put: func(e *Writer, s *fsm.Snapshot) bool { return putOutcome(e, s.Outcome) },
+			take: func(r *memory, v any) error { return TakeOutcome(&r.Outcome, v) },
+			same: func(a, b *fsm.Snapshot) bool { return same(a.Outcome, b.Outcome) },
 		},
 		{
 			key: "sub_loop", name: "Child", put: putChild, take: takeChild, apply: applyChild, patch: patchChild,
@@ -276,6 +275,11 @@ func fields() []field {
 			put:  func(e *Writer, s *fsm.Snapshot) bool { return s.AskingMost != 0 && e.Value(s.AskingMost) },
 			take: func(r *memory, v any) error { return takeFloat(&r.AskingMost, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.AskingMost == b.AskingMost },
+		},
+		{
+			key: "ending", name: "Ending", put: func(e *Writer, s *fsm.Snapshot) bool { return putOutcome(e, s.Ending) },
+			take: func(r *memory, v any) error { return TakeOutcome(&r.Ending, v) },
+			same: func(a, b *fsm.Snapshot) bool { return same(a.Ending, b.Ending) },
 		},
 	}
 }

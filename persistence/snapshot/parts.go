@@ -80,8 +80,7 @@ func takeHeaders(to **value.Map, v any) error {
 	return nil
 }
 
-func putOutcome(e *Writer, s *fsm.Snapshot) bool {
-	o := s.Outcome
+func putOutcome(e *Writer, o *fsm.Outcome) bool {
 	if o == nil {
 		return false
 	}
