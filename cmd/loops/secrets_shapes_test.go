@@ -59,12 +59,11 @@ states:
   done: {terminal: true}
 `
 
-// 200 secrets of 20 shapes, and one with a name in each form in which programs print it, are in no file that loops writes
-// but the one that keeps them, in no output of its commands, and on no page.
-func TestSecretsOfEachShape(t *testing.T) {
-	t.Parallel()
+// secretsOfEachShape returns 200 tokens of 20 shapes and a named secret in each form in which programs print it, the
+// named secret itself, and a text that has them all.
+func secretsOfEachShape(t *testing.T) (secrets []string, named, text string) {
+	t.Helper()
 	r := rand.New(rand.NewPCG(39, 5))
-	var secrets []string
 	var list strings.Builder
 	for n := range 200 {
 		shape := tokenShapes[n%len(tokenShapes)]
@@ -75,7 +74,7 @@ func TestSecretsOfEachShape(t *testing.T) {
 		secrets = append(secrets, string(b))
 		fmt.Fprintf(&list, []string{"the key is %s.\n", "{\"key\": \"%s\", \"n\": 1}\n", "KEY=%s\n", "curl -H 'Authorization: Bearer %s'\n", "\"one\\n%s\\ttwo\"\n"}[n%5], b)
 	}
-	named := `p"a\ss<w> é/+` + alphanumeric
+	named = `p"a\ss<w> é/+` + alphanumeric
 	quoted, err := json.Marshal(named)
 	must(t, err)
 	forms := []string{named, strings.Trim(string(quoted), `"`), url.QueryEscape(named), url.PathEscape(named)}
@@ -90,11 +89,18 @@ func TestSecretsOfEachShape(t *testing.T) {
 	if len(secrets) != 200 || len(tokenShapes) != 20 {
 		t.Fatalf("%d secrets of %d shapes", len(secrets), len(tokenShapes))
 	}
-	secrets = append(secrets, forms...)
+	return append(secrets, forms...), named, list.String()
+}
+
+// 200 secrets of 20 shapes, and one with a name in each form in which programs print it, are in no file that loops writes
+// but the one that keeps them, in no output of its commands, and on no page.
+func TestSecretsOfEachShape(t *testing.T) {
+	t.Parallel()
+	secrets, named, list := secretsOfEachShape(t)
 	dir, file := filepath.Join(t.TempDir(), "leaky"), filepath.Join(t.TempDir(), "list")
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 	writeText(t, filepath.Join(dir, ".loops/leak.yaml"), shapesLoop)
-	writeText(t, file, list.String())
+	writeText(t, file, list)
 	seen := 0
 	holds := func(where string, b []byte) {
 		for _, s := range secrets {
