@@ -166,3 +166,23 @@ func TestLimitIsRaisedAtTheEndOfARun(t *testing.T) {
 		}
 	}
 }
+
+// A run whose process died while it ended with an error in the handler of max_steps ends there, also where max_steps is
+// higher by then.
+func TestErrorInAHandlerEndsTheRun(t *testing.T) {
+	t.Parallel()
+	loop, act, rec := guardLoop(t, "name: x\ndescription: d\ninitial: s\nmemory: {}\nmax_steps: 1\non_max_steps: cap\nstates:\n"+
+		"  s: {action: echo, next: t}\n  t: {action: echo, next: done}\n  cap: {action: echo, next: '${captured.none.output}'}\n  done: {terminal: true}\n"), &echo{}, &mortal{}
+	cfg := fsm.Config{
+		Run: fsm.RunName{ID: "run"}, Loop: loop, Journal: fsm.Journal{Recorder: rec, Verify: true},
+		World: fsm.World{Runner: act, Lessons: &noting{&books{}, func() { rec.dead = true }}},
+	}
+	if _, err := fsm.Start(cfg, value.NewMap(), time.Now()).Run(t.Context()); !errors.Is(err, errDied) {
+		t.Fatal(err)
+	}
+	rec.dead, loop.MaxSteps, cfg.Lessons = false, 9, &books{}
+	o, err := fsm.Resume(cfg, clone(rec.last())).Run(t.Context())
+	if err != nil || o.TerminatedBy != fsm.EndError || o.FinalState != "cap" || len(act.texts) != 2 {
+		t.Errorf("it ended as %+v after %q, %v", o, act.texts, err)
+	}
+}
