@@ -149,9 +149,16 @@ func pathOf(address string) string {
 	return strings.Join(names, "/")
 }
 
-// probed is what a check comes to before the first prompt.
+// probed is what a check comes to before the first prompt. One that said no as the first state of the run says so again.
 func (w *World) probed(a fsm.Action, at string) (fsm.Result, error) {
+	w.mu.Lock()
+	again := w.saidNo == a.State && a.Check.Fault == ""
+	w.mu.Unlock()
 	res := fsm.Result{Stdout: "probed"}
+	if again {
+		res.ExitCode = 1
+		return res, nil
+	}
 	switch w.hash(at, a.Item, "first") % 8 {
 	case 0, 1, 2:
 	case 3:

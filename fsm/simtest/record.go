@@ -99,6 +99,7 @@ func (w *World) cutPower() {
 	w.boots++
 	w.events, w.lines, w.whole = w.events[:w.safe.events], w.lines[:w.safe.lines], nil
 	w.elapsed, w.recalled, w.ended = 0, 0, false
+	w.saidNo = ""
 	clear(w.unheard)
 	clear(w.flushed)
 	clear(w.acted)
@@ -285,6 +286,9 @@ func (w *World) count(ev fsm.Event) {
 	case fsm.EventEvaluate:
 		if ev.Get("verdict") == fsm.VerdictGuarded && !w.acted[at] {
 			w.unheard[w.state[at]] = true
+		}
+		if ev.Depth == 0 && w.step[at] == 1 && ev.Get("verdict") == "no" {
+			w.saidNo = w.state[at]
 		}
 	case fsm.EventCheckFirst:
 		path, _ := ev.Get("branch").(string)

@@ -72,6 +72,7 @@ type World struct {
 	tried   map[string]time.Time      // when a run last asked an agent that others found blocked
 	out     map[string]map[string]int // agents that are not asked, by memory
 	first   string                    // the files with which the run began, as a tree; "" = they were not kept yet
+	saidNo  string                    // the first state of the run, if its verdict was no
 	failed  map[string]bool           // checks that failed before the first prompt, by branch and state
 
 	facts    map[string][]fsm.Lesson // by memory
