@@ -173,6 +173,9 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 		return func(cfg fsm.Config) *fsm.Executor {
 			made.changes.adopt(from.memory, "")
 			from.memory.Context = j.secrets.remembered(from.memory.Context)
+			if r.Retry {
+				from.memory.Recount()
+			}
 			x := fsm.Fork(cfg, from.memory, began, fsm.Field{Key: "forked_from", Value: j.spec.Origin.Map()})
 			if from.items != nil {
 				x.TakeOver(from.items.events(context.WithoutCancel(ctx), from.folders))

@@ -22,6 +22,7 @@ type walks struct {
 	id  persistence.ID
 	dir string // the working folder of the run
 
+	sparing bool     // a sandbox keeps actions from changing loops and settings, so that what changes there is of others
 	below   []string // see [git.Walk.Below]
 	include []string // see [git.Walk.Include]
 	largest int64    // see [git.Walk.Largest]
@@ -79,7 +80,9 @@ func (w *walks) close() {
 }
 
 func (e *Engine) walks(j *job) *walks {
-	return newWalks(j.project, e.actionEnv(), j.journal.Run().ID, j.journal.Dir())
+	w := newWalks(j.project, e.actionEnv(), j.journal.Run().ID, j.journal.Dir())
+	w.sparing = keepsLoopFiles(j.loop)
+	return w
 }
 
 func newWalks(p *project.Project, env []string, id persistence.ID, dir string) *walks {
@@ -184,9 +187,11 @@ func (g guardedTrees) Changes(ctx context.Context, dir, from string) (string, []
 	if err != nil {
 		return "", nil, err
 	}
-	files := make([]fsm.FileChange, len(changes))
-	for i, c := range changes {
-		files[i] = fsm.FileChange{Path: c.Path, Deleted: c.Kind == git.Deleted, Lines: c.Lines}
+	files := make([]fsm.FileChange, 0, len(changes))
+	for _, c := range changes {
+		if !g.sparing || !isLoopFile(c.Path) {
+			files = append(files, fsm.FileChange{Path: c.Path, Deleted: c.Kind == git.Deleted, Lines: c.Lines})
+		}
 	}
 	return now, files, nil
 }
@@ -202,6 +207,15 @@ func (g guardedTrees) PutBack(ctx context.Context, dir, before string, b fsm.Bre
 	}
 	if err != nil {
 		return "", err
+	}
+	if g.sparing {
+		now, err := w.Tree(ctx, before)
+		if err == nil {
+			before, err = w.Replace(ctx, before, now, isLoopFile)
+		}
+		if err != nil {
+			return "", err
+		}
 	}
 	return kept, w.Restore(ctx, before)
 }

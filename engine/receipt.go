@@ -28,6 +28,9 @@ func (e *Engine) receipt(j *job, r *Run, c *checks) func(context.Context, fsm.Sp
 			Prompts: spent.Prompts, Tokens: spent.Usage.Total(), CostUSD: spent.CostUSD, Unpriced: spent.Unpriced,
 			Guard: plainText(guardLine(j.loop)), Sandbox: plainText(j.header.Sandbox),
 		}
+		if u := spent.Unsure; spent.Unpriced > 0 && u.Bounded == spent.Unpriced {
+			receipt.MostUSD = spent.CostUSD + u.USD
+		}
 		var err error
 		receipt.Checks, err = inspect.Deciding(c.any, readOutput, func(each func(fsm.Event) bool) error {
 			for i := len(pending) - 1; i >= 0; i-- {

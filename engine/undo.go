@@ -12,6 +12,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/confine"
 	"loops/internal/disk"
 	"loops/internal/git"
 	"loops/internal/humanize"
@@ -53,6 +54,8 @@ type undoing struct {
 	all   []git.Snapshot // of the folder
 	to    git.Snapshot
 	now   string // the tree of the files
+
+	spared func(path string) bool // files that stay as they are; nil = none
 
 	acting int // the step whose action was cut short; 0 = none was
 }
@@ -146,21 +149,70 @@ func (e *Engine) undoing(ctx context.Context, run persistence.Run, to string) (*
 			u.acting = m.Step
 		}
 	}
-	if u.now, err = u.walk.Tree(ctx, u.all[len(u.all)-1].Tree, u.to.Tree); err != nil {
+	if u.now, err = u.walk.Tree(ctx, u.all[len(u.all)-1].Tree, u.to.Tree); err == nil {
+		err = u.spare(ctx, e.keptLoop(ctx, run))
+	}
+	if err != nil {
 		return nil, errors.Join(u.failed(err), u.walk.Remove())
 	}
 	return u, nil
 }
 
+// isLoopFile reports whether a path is in a folder with loops and settings.
+func isLoopFile(path string) bool { return slices.Contains(strings.Split(path, "/"), project.Folder) }
+
+// spare has the files of .loops stay as they are that no action of the run changed: other loops are made and changed while a
+// run is running, and after it. In a sandbox no action changes any.
+func (u *undoing) spare(ctx context.Context, l *fsm.Loop) error {
+	changes, err := u.walk.Changes(ctx, u.to.Tree, u.now)
+	if err != nil || !slices.ContainsFunc(changes, func(c git.Change) bool { return isLoopFile(c.Path) }) {
+		return err
+	}
+	acted := map[string]bool{}
+	if !keepsLoopFiles(l) {
+		trees := map[string]string{}
+		for i, s := range u.all {
+			trees[s.Commit] = s.Tree
+			if s.When != git.After || i == 0 {
+				continue
+			}
+			began := cmp.Or(trees[s.Began], u.all[i-1].Tree)
+			of, err := u.walk.Changes(ctx, began, s.Tree)
+			if err != nil {
+				return err
+			}
+			for _, c := range of {
+				acted[c.Path] = true
+			}
+		}
+	}
+	u.spared = func(path string) bool { return isLoopFile(path) && !acted[path] }
+	u.to.Tree, err = u.walk.Replace(ctx, u.to.Tree, u.now, u.spared)
+	return err
+}
+
+// keepsLoopFiles reports whether a sandbox keeps all actions of a loop from changing loops and settings.
+func keepsLoopFiles(l *fsm.Loop) bool {
+	return l != nil && l.Sandbox != nil && confine.Strength(l.Sandbox.Preset) >= confine.Strength(confine.Workspace)
+}
+
 // ranSnapshots returns what the loop of a run says of snapshots, as it was recorded; nil = nothing, or it cannot be read.
 func (e *Engine) ranSnapshots(ctx context.Context, run persistence.Run) *fsm.FileSnapshots {
+	if l := e.keptLoop(ctx, run); l != nil {
+		return l.Snapshots
+	}
+	return nil
+}
+
+// keptLoop returns the loop of a run as it was recorded; nil = it cannot be read.
+func (e *Engine) keptLoop(ctx context.Context, run persistence.Run) *fsm.Loop {
 	store, err := e.records(ctx, false, "")
 	if err != nil {
 		return nil
 	}
 	if def := store.KeptDefinition(ctx, run.ID); def != nil {
 		if l, err := def.Main().Load(); err == nil {
-			return l.Snapshots
+			return l
 		}
 	}
 	return nil
@@ -298,6 +350,9 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 func (u *undoing) others(ctx context.Context) ([]git.Change, error) {
 	last := u.all[len(u.all)-1]
 	changes, err := u.walk.Changes(ctx, last.Tree, u.now)
+	if u.spared != nil {
+		changes = slices.DeleteFunc(changes, func(c git.Change) bool { return u.spared(c.Path) })
+	}
 	if err != nil || len(changes) == 0 || last.When != git.Restored && !u.chain.Aside() || len(u.all) < 2 {
 		return changes, err
 	}

@@ -196,7 +196,19 @@ func (o *overrun) Error() string {
 		return fmt.Sprintf("the budget of %s limits cost_usd, and what a prompt cost is not known: "+
 			"give its model a price, continue without this limit, or set allow_unknown_cost: true", whose)
 	}
-	return fmt.Sprintf("the budget of %s is used up: %s %s of %s", whose, o.Name, amount(o.Spent), amount(o.Most))
+	return fmt.Sprintf("the budget of %s is used up: %s %s of %s", whose, o.Name, o.amount(o.Spent), o.amount(o.Most))
+}
+
+// amount is a number of the limit as people write it: of time a time.
+func (l *BudgetLine) amount(v float64) string {
+	if l.Name != "wall" {
+		return amount(v)
+	}
+	d := time.Duration(v * float64(time.Second))
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
 }
 
 // amount is a number of a budget as people write it.

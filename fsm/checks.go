@@ -141,7 +141,7 @@ func (e *Executor) terminal() result {
 	}
 	if !e.cfg.Loop.Maintain {
 		e.lastBefore, e.outcome = m.LastResult, ""
-		e.remember(st, "")
+		e.remember(st, decision{})
 		e.finish(EndTerminal, "")
 		return ended
 	}

@@ -9,6 +9,7 @@ import (
 // A decision is the result of a visit to a state, before the run-wide rules have had their say.
 type decision struct {
 	target  string // "" = nowhere
+	asError bool   // no verdict chose the target, see [FieldAsError]
 	stall   string // text of a stall that ends the run
 	fatal   string // text of an error that ends the run
 	source  string // of that error, as in [Outcome]

@@ -12,13 +12,13 @@ const (
 	// [merge, merge_error] [by: who stopped it] [worktree_digest]
 	EventLoopComplete = "loop_complete"
 	EventStateEnter   = "state_enter" // state, iteration, iteration_count [flushed, resumed]
-	EventRoute        = "route"       // from, to [reason]: the next state is chosen
+	EventRoute        = "route"       // from, to [reason, as_error]: the next state is chosen
 	EventCheckpoint   = "checkpoint"  // nothing: a line for memory to stand on, written by a store
 	// state, message or note [wait and its times; address, choices, who; judges]: what users may want to know
 	EventNote    = "note"
 	EventWarning = "warning" // state, message: something went wrong that does not stop the run
 
-	EventActionStart  = "action_start"  // action, is_prompt, budget_left (told to the agent), max_cost_usd: durable before the action is started
+	EventActionStart  = "action_start"  // action, is_prompt, host, model, budget_left (told to the agent), max_cost_usd: durable before the action is started
 	EventActionOutput = "action_output" // line: of standard output
 	// exit_code, duration_ms, previews [what was cut; status of a request; of a prompt: usage, host, session,
 	// cost]

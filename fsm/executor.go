@@ -312,7 +312,7 @@ func (e *Executor) decided() decision {
 	if e.lastBefore, e.outcome = e.mem.LastResult, e.mem.Decided.Verdict; e.mem.Decided.Judged {
 		e.lastBefore = nil
 	}
-	return decision{target: e.mem.Decided.To}
+	return decision{target: e.mem.Decided.To, asError: e.mem.Decided.AsError}
 }
 
 // step enters the pending state.
@@ -384,7 +384,7 @@ func (e *Executor) leave(st *State, d decision) {
 		e.end(d.unanswered())
 		return
 	}
-	if d.fatal == "" && d.stall == "" && d.nothing == "" && d.refused == "" && !d.limited && !d.died && !d.waited && m.PendingRequest != "error" && m.PendingRequest != "handoff" && !e.remember(st, d.target) {
+	if d.fatal == "" && d.stall == "" && d.nothing == "" && d.refused == "" && !d.limited && !d.died && !d.waited && m.PendingRequest != "error" && m.PendingRequest != "handoff" && !e.remember(st, d) {
 		if m.Outcome == nil { // its time may have been up
 			e.finishHalted(decision{halted: true})
 		}
@@ -452,7 +452,11 @@ func (e *Executor) leave(st *State, d decision) {
 		}
 		return
 	}
-	e.emit(EventRoute, Field{"from", m.Current}, Field{"to", next})
+	route := []Field{{"from", m.Current}, {"to", next}}
+	if d.asError && next == d.target {
+		route = append(route, Field{FieldAsError, true})
+	}
+	e.emit(EventRoute, route...)
 	if e.cycle(next) {
 		return
 	}

@@ -46,6 +46,18 @@ func Fork(cfg Config, mem *Snapshot, at time.Time, fields ...Field) *Executor {
 	return &Executor{cfg: cfg, mem: mem, forked: fields}
 }
 
+// Recount forgets what a run counted towards limits that ended it or led it elsewhere, its sub-loops and branches that have
+// not ended included: the same visits in a row, transitions, retries, throttles, abstentions and rate limits. Steps and passes
+// count on.
+func (m *Snapshot) Recount() {
+	m.StallRing, m.StallCounts, m.StallPrints = nil, nil, nil
+	m.Edges, m.Retries, m.Throttles, m.Holds, m.Evaluators = value.Counts{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]Repeat{}
+	m.RateLimits, m.APIErrors, m.InfraErrors, m.Storm, m.Spared = map[string]RateLimit{}, map[string]int{}, map[string]int{}, 0, ""
+	for _, c := range m.Inside() {
+		c.Memory.Recount()
+	}
+}
+
 // anew makes nothing spent of what a run spent, and its sub-loops and branches that have not ended.
 func (m *Snapshot) anew(at time.Time) {
 	m.StartedAt, m.Elapsed, m.VisitBegan, m.Session, m.Guard = at, 0, 0, nil, nil

@@ -201,9 +201,9 @@ func (e *Executor) memoryScope() expr.Memory {
 	return nil
 }
 
-// remember finds what a state that is left wants later runs to know. It is on record with where the state leads, to, and
+// remember finds what a state that is left wants later runs to know. It is on record with where the state leads, and
 // then written, before anything follows. It reports false where nothing can be decided any more.
-func (e *Executor) remember(st *State, to string) bool {
+func (e *Executor) remember(st *State, leads decision) bool {
 	r, name := st.Remember, e.cfg.Loop.MemoryName()
 	if d := e.mem.Decided; r == nil || name == "" || e.inline || d != nil && d.Remembered {
 		return true
@@ -229,7 +229,7 @@ func (e *Executor) remember(st *State, to string) bool {
 		}
 	}
 	if r.Fact == "" {
-		e.mem.Decided = &Decided{To: to, Judged: e.mem.LastResult != e.lastBefore, Verdict: e.outcome}
+		e.mem.Decided = &Decided{To: leads.target, AsError: leads.asError, Judged: e.mem.LastResult != e.lastBefore, Verdict: e.outcome}
 	}
 	text, judges, err := e.fact(st, scope)
 	switch {
@@ -258,7 +258,7 @@ func (e *Executor) remember(st *State, to string) bool {
 	if st.Terminal { // a resumed run only ends: it does not find the fact again
 		e.mem.Ending = &Outcome{TerminatedBy: EndTerminal}
 	} else {
-		e.mem.Decided = &Decided{To: to, Judged: e.mem.LastResult != e.lastBefore, Verdict: e.outcome, Remembered: true}
+		e.mem.Decided = &Decided{To: leads.target, AsError: leads.asError, Judged: e.mem.LastResult != e.lastBefore, Verdict: e.outcome, Remembered: true}
 	}
 	e.keepLesson()
 	return e.machine.broken == nil

@@ -19,6 +19,7 @@ type Receipt struct {
 	Tokens     int64         `json:"tokens"`
 	CostUSD    float64       `json:"cost_usd" jsonschema:"the part that is known"`
 	Unpriced   int           `json:"unpriced" jsonschema:"prompts and judges whose cost is not known"`
+	MostUSD    float64       `json:"cost_usd_most,omitempty" jsonschema:"what all cost at most; absent where cost_usd is all, or that is not known"`
 	Guard      string        `json:"guard" jsonschema:"what actions might change; empty where nothing limited that"`
 	Sandbox    string        `json:"sandbox" jsonschema:"what limited the actions; empty where nothing did"`
 	Key        string        `json:"key,omitempty" jsonschema:"the public key that signed it; absent where it is not signed"`
@@ -50,6 +51,9 @@ func (e *Executor) receipt(o *Outcome) {
 		return
 	}
 	pending := slices.Concat(e.machine.out.Events, e.batch.Events)
-	spent := e.mem.Spent
+	spent, lost := e.mem.Spent, e.mem.Lost // what a prompt used that was killed with its process is not known
+	spent.Prompts += lost.Count
+	spent.Unsure = spent.Unsure.Plus(lost)
+	spent.Unpriced = max(e.mem.Spent.Unpriced, e.mem.Spent.Unsure.Count) + lost.Count
 	e.do(func(ctx context.Context) { o.Receipt = e.cfg.Receipt(ctx, spent, pending) })
 }

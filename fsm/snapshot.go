@@ -145,6 +145,7 @@ type Decided struct {
 	Verdict string `json:"verdict,omitempty"`
 	// what the visit leaves for later runs is on record, and is not looked for again
 	Remembered bool `json:"remembered,omitempty"`
+	AsError    bool `json:"as_error,omitempty"` // see [FieldAsError]
 }
 
 // A Child is what the machine remembers of the sub-loop it runs.

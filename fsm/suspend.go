@@ -62,9 +62,14 @@ func (e *Executor) leadsSuspended(st *State, slot, why string, scope *expr.Scope
 	}
 	if slot == st.OnSuspended {
 		e.emit(EventActionError, Field{"state", st.Name}, Field{"error", why}, Field{"route", RouteSuspended})
+		return decision{target: target}
 	}
-	return decision{target: target}
+	return decision{target: target, asError: true}
 }
+
+// FieldAsError is true in an [EventRoute] that no verdict chose: an action or a judge cannot succeed until a person does
+// something, and the state leads that where it leads errors.
+const FieldAsError = "as_error"
 
 // RouteSuspended is the route of an [EventActionError] where on_suspended was followed.
 const RouteSuspended = "on_suspended"

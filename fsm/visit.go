@@ -159,6 +159,7 @@ func (e *Executor) act(st *State) (Result, error) {
 	most, heard := e.boundOf(&a), func() {}
 	if mode == KindPrompt {
 		heard = e.asked(most)
+		started = append(started, e.askedOf(&a)...)
 	}
 	if mode == KindPrompt && most > 0 {
 		started = append(started, Field{maxCostField, most})
@@ -207,6 +208,22 @@ func (e *Executor) act(st *State) (Result, error) {
 		return res, errHalted
 	}
 	return res, e.inspect(st)
+}
+
+// askedOf returns the fields of an event that say which agent is asked: if the process dies, nothing else does.
+func (e *Executor) askedOf(a *Action) (fields []Field) {
+	host := a.Host
+	if e.cfg.Agents != nil {
+		if name, found := e.cfg.Agents.HostFor(host); found {
+			host = name
+		}
+	}
+	for _, f := range []Field{{"host", host}, {"model", a.Model}} {
+		if f.Value != "" {
+			fields = append(fields, f)
+		}
+	}
+	return fields
 }
 
 // mayAsk chooses the agent of a prompt, and waits until it may be asked and the budgets have something for it, which is

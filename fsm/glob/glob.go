@@ -38,6 +38,9 @@ func Compile(text string) (Pattern, error) {
 	if err != nil {
 		return Pattern{}, err
 	}
+	if err := closed(text); err != nil {
+		return Pattern{}, err
+	}
 	for _, one := range texts {
 		one = strings.TrimSuffix(strings.TrimPrefix(one, "./"), "/")
 		if one == "" {
@@ -61,6 +64,32 @@ func Compile(text string) (Pattern, error) {
 		p.all = append(p.all, parts)
 	}
 	return p, nil
+}
+
+// closed returns an error where a bracket or a brace of a pattern has no end. In lists of files, as in bash, these are names.
+func closed(text string) error {
+	open := 0 // braces
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '{':
+			open++
+		case '}':
+			open = max(open-1, 0)
+		case '[':
+			part, _, _ := strings.Cut(text[i:], "/")
+			_, n := class(part)
+			if n == 0 {
+				return fmt.Errorf("%q has a [ without an end; \\[ stands for the character", text)
+			}
+			i += n - 1
+		}
+	}
+	if open > 0 {
+		return fmt.Errorf("%q has a { without an end; \\{ stands for the character", text)
+	}
+	return nil
 }
 
 // String returns the pattern as it was written.

@@ -35,6 +35,13 @@ func TestCovers(t *testing.T) {
 		{`a\*b`, "axb", false},
 		{"line\nend*", "line\nend\n", true},
 		{"**", "a", true},
+		{`\[a`, "[a", true},
+		{`\{a`, "{a", true},
+		{"a]", "a]", true},
+		{"a}", "a}", true},
+		{"{a}", "{a}", true},
+		{"[]a]", "]", true},
+		{"[{]", "{", true},
 		{"*", ".env", true},
 	} {
 		p, err := glob.Compile(c.pattern)
@@ -45,7 +52,7 @@ func TestCovers(t *testing.T) {
 			t.Errorf("%q covers %q: %v, want %v", c.pattern, c.path, got, c.want)
 		}
 	}
-	for _, bad := range []string{"", "/etc", "../x", "a//b", "a/./b", "a/{1..3}", "a/.."} {
+	for _, bad := range []string{"", "/etc", "../x", "a//b", "a/./b", "a/{1..3}", "a/..", "[", "a[1", "[a/b]", "[]", "{a", "{a,{b}", "a/{b,c"} {
 		if _, err := glob.Compile(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}

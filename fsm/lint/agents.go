@@ -45,6 +45,11 @@ func CheckAgents(l *fsm.Loop, hosts []string, schema func(text []byte) error) []
 	return c.sorted()
 }
 
+// MatchesNothing is the problem of a pattern of files that matches none where the loop is checked. why is for users.
+func MatchesNothing(pos fsm.Pos, path, why string) fsm.Problem {
+	return fsm.Problem{Pos: pos, Severity: fsm.SeverityWarning, Rule: "matches-nothing", Path: path, Message: why}
+}
+
 // UnknownCost is the problem of a state whose cost is limited and not known where the loop is checked. why is
 // for users.
 func UnknownCost(s *fsm.State, why string) fsm.Problem {

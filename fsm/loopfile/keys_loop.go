@@ -244,7 +244,7 @@ var blockKeys = []Key{
 
 	{Name: "cost_usd", In: InBudget, Type: TypeNumber, Above: &limit0, Doc: "US dollars. A prompt to a model without a known price ends the run, unless `allow_unknown_cost` is true."},
 	{Name: "tokens", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Tokens: input, output and cache together."},
-	{Name: "wall", In: InBudget, Type: TypeSeconds, Above: &limit0, Doc: "Seconds: of a loop since its start, pauses between resumes left out; of a state what its prompts and judges took."},
+	{Name: "wall", In: InBudget, Type: TypeSeconds, Above: &limit0, Doc: "Seconds: of a loop since its start, pauses between resumes left out; of a state what its prompts and judges took. It ends nothing that is running: `timeout` of a state does that."},
 	{Name: "steps", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "State entries, those of sub-loops too; of a state only those of the sub-loops it ran."},
 	{Name: "prompts", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Prompts and questions to judges."},
 	{Name: "allow_unknown_cost", In: InBudget, Type: TypeBool, Default: false, Doc: "Continue although the cost of a prompt is not known; it counts as nothing."},

@@ -3,8 +3,10 @@ package loopfile
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -107,7 +109,7 @@ func (l *Loader) Read() map[string]string {
 	return sums
 }
 
-// With has the loader read a text instead of the file at path, which is there, and which it has not read yet.
+// With has the loader read a text instead of the file at path, which need not be there, and which it has not read yet.
 func (l *Loader) With(path string, text []byte) {
 	path = filepath.Clean(path)
 	l.mu.Lock()
@@ -117,7 +119,7 @@ func (l *Loader) With(path string, text []byte) {
 	}
 	l.sources[path] = sync.OnceValues(func() (*source, error) {
 		info, err := os.Stat(path)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		return newSource(path, info, text), nil

@@ -36,5 +36,6 @@ func Check(p *project.Project, q CheckRequest) (Findings, error) {
 		}
 	}
 	adviseCosts(p, files, q.Options)
+	adviseFiles(p, files)
 	return newFindings(files, projectFiles(p, q.Explain), others, q.Strict, q.Explain), nil
 }

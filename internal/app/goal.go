@@ -1,16 +1,11 @@
 package app
 
 import (
-	"context"
 	_ "embed"
-	"encoding/json"
-	"os"
-	"path/filepath"
-	"regexp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"loops/engine"
 	"loops/engine/project"
@@ -19,7 +14,6 @@ import (
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/terminal"
 )
 
 //go:embed goal.yaml
@@ -34,59 +28,29 @@ type Goal struct {
 	Protect []string // patterns of files that stay as they are
 }
 
+// compiled reads patterns of files to protect. The error is a refusal.
+func compiled(texts []string) (patterns []glob.Pattern, err error) {
+	for _, text := range texts {
+		p, err := glob.Compile(text)
+		if err != nil {
+			return nil, engine.Misuse("goal", "a pattern of files to protect, %s: %v", humanize.Quote(text), err)
+		}
+		patterns = append(patterns, p)
+	}
+	return patterns, nil
+}
+
+// Unprotected returns the patterns of files to protect that match no file.
+func (g *Goal) Unprotected(p *project.Project) []string {
+	patterns, err := compiled(g.Protect)
+	if err != nil {
+		return nil
+	}
+	return unmatched(p.WorkDir(), patterns)
+}
+
 // TestFiles returns the patterns of files that are protected where nothing else is said.
 func TestFiles() []string { return loopfile.TestFiles() }
-
-// A FoundCheck is a command that a file of a project declares as its tests.
-type FoundCheck struct {
-	Command string
-	File    string   // that declares it
-	Protect []string // the file, where the command is a text in it
-}
-
-var (
-	makeTest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^test[ \t]*:([^=]|$)`) })
-	noTest   = "no test specified" // what npm init writes
-)
-
-// FindChecks returns the commands that the files of a folder declare as tests: a script of package.json, a target of a
-// Makefile, and those of go.mod, pyproject.toml and Cargo.toml.
-func FindChecks(dir string) (found []FoundCheck) {
-	read := func(name string) (string, bool) {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		return string(data), err == nil
-	}
-	if text, ok := read("package.json"); ok {
-		var file struct{ Scripts map[string]string }
-		if err := json.Unmarshal([]byte(text), &file); err == nil && file.Scripts["test"] != "" && !strings.Contains(file.Scripts["test"], noTest) {
-			command := "npm test"
-			for _, by := range [][2]string{{"pnpm-lock.yaml", "pnpm test"}, {"yarn.lock", "yarn test"}, {"bun.lock", "bun run test"}, {"bun.lockb", "bun run test"}} {
-				if _, there := read(by[0]); there {
-					command = by[1]
-				}
-			}
-			found = append(found, FoundCheck{command, "package.json", []string{"package.json"}})
-		}
-	}
-	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} { // the order in which make looks
-		if text, ok := read(name); ok {
-			if makeTest().MatchString(text) {
-				found = append(found, FoundCheck{"make test", name, []string{name}})
-			}
-			break
-		}
-	}
-	if _, ok := read("go.mod"); ok {
-		found = append(found, FoundCheck{"go vet ./... && go test ./...", "go.mod", nil})
-	}
-	if text, ok := read("pyproject.toml"); ok && strings.Contains(text, "pytest") {
-		found = append(found, FoundCheck{"python3 -m pytest", "pyproject.toml", nil})
-	}
-	if _, ok := read("Cargo.toml"); ok {
-		found = append(found, FoundCheck{"cargo test", "Cargo.toml", nil})
-	}
-	return found
-}
 
 // goalBudget is what a goal may use where nothing is said. Not every agent says what it costs: then the tokens count.
 var goalBudget = fsm.Budget{CostUSD: 5, Tokens: 2_000_000, Prompts: 20, AllowUnknown: true}
@@ -96,10 +60,8 @@ func WriteGoal(p *project.Project, g Goal) (name, path string, err error) {
 	if strings.TrimSpace(g.Text) == "" {
 		return "", "", engine.Misuse("goal", "the goal is empty: say what is to hold, such as \"npm test passes\"")
 	}
-	for _, pattern := range g.Protect {
-		if _, err := glob.Compile(pattern); err != nil {
-			return "", "", engine.Misuse("goal", "a pattern of files to protect, %s: %v", humanize.Quote(pattern), err)
-		}
+	if _, err := compiled(g.Protect); err != nil {
+		return "", "", err
 	}
 	base := "goal-" + goalSlug(g.Text)
 	name = base
@@ -109,7 +71,14 @@ func WriteGoal(p *project.Project, g Goal) (name, path string, err error) {
 		}
 		name = base + "-" + strconv.Itoa(n)
 	}
-	files, err := WriteLoop(p, "", name, g.text(name, p.InGit()))
+	files, err := writeLoop(p, "", name, g.text(name, p.InGit()))
+	mistakes, wrong := errors.AsType[*MistakesError](err)
+	if wrong && g.Host != "" && mistakes.has("unknown-host") {
+		return "", "", engine.Misuse("goal", "%s: %s", engine.Setting{Name: engine.SetHost, Value: humanize.Quote(g.Host)}, mistakes.text())
+	}
+	if wrong {
+		return "", "", engine.Refuse(engine.Invalid, "nothing was written: %s", mistakes.Error())
+	}
 	if err != nil {
 		return "", "", err
 	}
@@ -187,29 +156,4 @@ func goalSlug(text string) string {
 		return "1"
 	}
 	return name[:min(len(name), most)]
-}
-
-// ChooseCheck returns the check of a project; the user chooses one of several. The error is a refusal where there is none, or
-// no user can choose.
-func ChooseCheck(ctx context.Context, ask *terminal.YesNo, found []FoundCheck) (FoundCheck, error) {
-	lines, commands := make([]string, len(found)), make([]string, len(found))
-	for i, c := range found {
-		lines[i], commands[i] = strconv.Itoa(i+1)+"  "+c.Command+" ("+c.File+")", "'"+c.Command+"' ("+c.File+")"
-	}
-	switch {
-	case len(found) == 0:
-		return FoundCheck{}, engine.Misuse("goal", "nothing here declares tests (package.json, Makefile, go.mod, pyproject.toml, Cargo.toml): say which check has to pass")
-	case len(found) == 1:
-		return found[0], nil
-	}
-	for range 3 {
-		line, ok := ask.Line(ctx, "Which check has to pass?\n  "+strings.Join(lines, "\n  ")+"\nNumber: ")
-		if !ok {
-			break
-		}
-		if n, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && n >= 1 && n <= len(found) {
-			return found[n-1], nil
-		}
-	}
-	return FoundCheck{}, engine.Misuse("goal", "several files declare tests; say which check has to pass: %s", strings.Join(commands, ", "))
 }

@@ -13,6 +13,7 @@ import (
 	"loops/engine"
 	"loops/engine/action"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/internal/disk"
 	"loops/internal/humanize"
@@ -63,6 +64,15 @@ func StarterText(from, name string) (string, error) {
 // WriteLoop writes the file of a new loop, and the schema its first line names. The loops that its pattern runs are written
 // before it; those that are there already as they would be written stay. It returns the paths, that of the loop first.
 func WriteLoop(p *project.Project, from, name, text string) ([]string, error) {
+	files, err := writeLoop(p, from, name, text)
+	if mistakes, ok := errors.AsType[*MistakesError](err); ok {
+		return nil, engine.Refuse(engine.Invalid, "nothing was written: %s", mistakes.Error())
+	}
+	return files, err
+}
+
+// writeLoop is WriteLoop whose error is a *MistakesError where the loop would have mistakes.
+func writeLoop(p *project.Project, from, name, text string) ([]string, error) {
 	refuse := func(err error) ([]string, error) {
 		return nil, engine.Refuse(engine.Failed, "the loop cannot be written: %v", err)
 	}
@@ -72,6 +82,10 @@ func WriteLoop(p *project.Project, from, name, text string) ([]string, error) {
 	if there, err := p.Resolve(name); err == nil {
 		return nil, engine.Refuse(engine.Failed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
 	}
+	parts := PatternParts(from, name)
+	if err := checkNew(p, path, text, parts); err != nil {
+		return nil, err
+	}
 	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return refuse(err)
 	}
@@ -79,7 +93,6 @@ func WriteLoop(p *project.Project, from, name, text string) ([]string, error) {
 		return refuse(err)
 	}
 	written := []string{path}
-	parts := PatternParts(from, name)
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
 		file := filepath.Join(p.Loops, filepath.FromSlash(part)+".yaml")
 		if have, err := disk.Read(file); err != nil || string(have) != parts[part] {
@@ -90,6 +103,47 @@ func WriteLoop(p *project.Project, from, name, text string) ([]string, error) {
 		written = append(written, file)
 	}
 	return written, write(p, path, text)
+}
+
+// A MistakesError means that a loop would have mistakes, so that it was not written.
+type MistakesError struct {
+	Name     string
+	Problems []fsm.Problem // errors alone
+}
+
+func (e *MistakesError) Error() string { return "the loop " + e.Name + " is not valid: " + e.text() }
+
+func (e *MistakesError) text() string {
+	var texts []string
+	for _, p := range e.Problems {
+		texts = append(texts, p.Message)
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (e *MistakesError) has(rule string) bool {
+	return slices.ContainsFunc(e.Problems, func(p fsm.Problem) bool { return p.Rule == rule })
+}
+
+// checkNew returns a *MistakesError of a loop that would have mistakes if it was written. Parts are the loops that would be
+// written with it.
+func checkNew(p *project.Project, path, text string, parts map[string]string) error {
+	lib := project.NewLibrary(p)
+	lib.Files.With(path, []byte(text))
+	loaded, err := lib.Load(path)
+	if err != nil {
+		return engine.Refuse(engine.Failed, "the loop cannot be checked: %v", err)
+	}
+	var wrong []fsm.Problem
+	for _, problem := range loaded.All() {
+		if problem.Severity == fsm.SeverityError && (problem.Rule != "unknown-loop" || len(parts) == 0) {
+			wrong = append(wrong, problem)
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return &MistakesError{strings.TrimSuffix(filepath.Base(path), ".yaml"), wrong}
 }
 
 // write writes a loop file that is not there yet, below the project's .loops.

@@ -6,14 +6,17 @@ import (
 )
 
 // InGit reports whether a directory or one above it is what git works in: it has a .git, a folder or a file.
-func InGit(dir string) bool {
+func InGit(dir string) bool { return Root(dir) != "" }
+
+// Root returns the folder that has the .git of InGit; "" = there is none.
+func Root(dir string) string {
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
+			return dir
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return false
+			return ""
 		}
 		dir = parent
 	}

@@ -27,7 +27,7 @@ type CostSheet struct {
 	raw  Cost   // Total without Prices
 	last *Visit // of the last event that belongs to one
 
-	asked map[prompting]float64 // prompts whose end is not on record, and what each costs at most; 0 = not known
+	asked map[prompting]use // prompts whose end is not on record
 }
 
 // A prompting is where a prompt is asked.
@@ -93,7 +93,7 @@ func (s *CostSheet) AddTo(v *Visit, e fsm.Event) {
 			return
 		}
 		at := prompting{v, Text(e.Get("branch"))}
-		most := s.asked[at]
+		most := s.asked[at].most
 		delete(s.asked, at)
 		s.use(v, e.Time, e.Get, false, most)
 	default:
@@ -116,9 +116,10 @@ func (s *CostSheet) follow(v *Visit, e fsm.Event) {
 	case fsm.EventActionStart:
 		if prompt, _ := e.Get("is_prompt").(bool); prompt {
 			if s.asked == nil {
-				s.asked = map[prompting]float64{}
+				s.asked = map[prompting]use{}
 			}
-			s.asked[at], _ = Number(e.Get("max_cost_usd"))
+			most, _ := Number(e.Get("max_cost_usd"))
+			s.asked[at] = use{host: Text(e.Get("host")), model: Text(e.Get("model")), most: most}
 		}
 	case fsm.EventActionError:
 		delete(s.asked, at)
@@ -136,8 +137,8 @@ func (s *CostSheet) follow(v *Visit, e fsm.Event) {
 
 // lost counts the prompts whose end is not on record.
 func (s *CostSheet) lost(at time.Time) {
-	for p, most := range s.asked {
-		s.use(p.visit, at, func(string) any { return nil }, false, most)
+	for p, u := range s.asked {
+		s.add(p.visit, at, u)
 	}
 	clear(s.asked)
 }

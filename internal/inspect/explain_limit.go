@@ -39,14 +39,14 @@ func (x *explainer) limit(e fsm.Event) string {
 		if by != "" {
 			by = " by " + by
 		}
-		return fmt.Sprintf("The limit %s of the run was raised from %s to %s%s while it was running.", val("limit"), val("from"), val("to"), by)
+		return fmt.Sprintf("The limit %s of the run was raised from %s to %s%s while it was running.", val("limit"), limitAmount(e, "from"), limitAmount(e, "to"), by)
 	case fsm.EventBudgetWarning:
-		return fmt.Sprintf("Most of the budget of %s was used: %s %s of %s.", whose(e), val("limit"), val("spent"), val("budget"))
+		return fmt.Sprintf("Most of the budget of %s was used: %s.", whose(e), budgetUsed(e))
 	case fsm.EventBudgetExceeded:
 		if unknown, _ := e.Get("cost_unknown").(bool); unknown {
 			return fmt.Sprintf("The budget of %s limits %s, and what a prompt cost is not known.", whose(e), val("limit"))
 		}
-		return fmt.Sprintf("The budget of %s was used up: %s %s of %s.", whose(e), val("limit"), val("spent"), val("budget"))
+		return fmt.Sprintf("The budget of %s was used up: %s.", whose(e), budgetUsed(e))
 	case fsm.EventFailover:
 		return humanize.PlainLine(failoverText(e)) + "."
 	case fsm.EventCostCeilingWarn:
@@ -130,6 +130,9 @@ func (x *explainer) limit(e fsm.Event) string {
 			return fmt.Sprintf("A wait of %s began: %s.", secondsOf(e, "seconds"), strings.TrimRight(text, "."))
 		}
 		return strings.ToUpper(text[:min(1, len(text))]) + strings.TrimRight(text[min(1, len(text)):], ".") + "."
+	}
+	if text := humanize.PlainLine(EventText(e)); text != "" {
+		return strings.ToUpper(text[:1]) + strings.TrimRight(text[1:], ".") + "."
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%s: %s", strings.ReplaceAll(e.Kind, "_", " "), fields(e)), ": ") + "."
 }

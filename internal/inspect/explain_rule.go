@@ -19,6 +19,9 @@ func (x *explainer) rule(route fsm.Event) string {
 	default:
 		return strings.ReplaceAll(reason, "_", " ")
 	}
+	if as, _ := route.Get(fsm.FieldAsError).(bool); as {
+		return x.refused(to)
+	}
 	if text := x.forced(to); text != "" {
 		return x.written(text, to)
 	}
@@ -47,6 +50,31 @@ func (x *explainer) rule(route fsm.Event) string {
 		return x.written(text, to)
 	}
 	return "the definition that was found says otherwise, so it is not the one that the run used"
+}
+
+// refused names the key that led on because an action or a judge cannot succeed until a person does something.
+func (x *explainer) refused(to string) string {
+	const why = ", because it cannot succeed until a person does something"
+	if x.st == nil {
+		return "as an error does" + why
+	}
+	keys := []string{"not_found", "tool_error", "error"}
+	for _, key := range keys {
+		if x.st.On[key] == to {
+			return x.written("on_"+key+why, to)
+		}
+	}
+	if r := x.st.Route; r != nil {
+		for _, key := range keys {
+			if r.Table.Value(key) == to {
+				return "route." + key + why
+			}
+		}
+		if r.Error == to {
+			return "route._error" + why
+		}
+	}
+	return "as an error does" + why
 }
 
 // written says of a key that leads where otherwise of the loop does that it may not be in the file.

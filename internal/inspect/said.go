@@ -233,7 +233,7 @@ func EventText(e fsm.Event) string {
 	case fsm.EventWorkdirVanished:
 		return "the folder that actions run in is gone: " + Text(e.Get("path"))
 	case fsm.EventLimitRaised:
-		return "limit raised: " + Text(e.Get("limit")) + " " + Text(e.Get("from")) + " -> " + Text(e.Get("to"))
+		return "limit raised: " + Text(e.Get("limit")) + " " + limitAmount(e, "from") + " -> " + limitAmount(e, "to")
 	case fsm.EventBudgetWarning:
 		return "little is left of " + whoseBudget(e) + ": " + budgetLine(e)
 	}
@@ -248,11 +248,28 @@ func whoseBudget(e fsm.Event) string {
 }
 
 func budgetLine(e fsm.Event) string {
-	line := Text(e.Get("limit")) + " " + Text(e.Get("spent")) + " of " + Text(e.Get("budget"))
+	line := budgetUsed(e)
 	if e.Get("cost_unknown") == true {
 		line += ", and what a prompt cost is not known"
 	}
 	return line
+}
+
+// budgetUsed says which limit of a budget an event is about, how much of it is used, and how much there is.
+func budgetUsed(e fsm.Event) string {
+	return Text(e.Get("limit")) + " " + limitAmount(e, "spent") + " of " + limitAmount(e, "budget")
+}
+
+// limitAmount returns a field of an event that is about a limit, of time as a time.
+func limitAmount(e fsm.Event, key string) string {
+	n, is := Number(e.Get(key))
+	switch strings.TrimPrefix(str(e, "limit"), "budget.") {
+	case "wall", "timeout":
+		if is {
+			return humanize.InSeconds(n)
+		}
+	}
+	return Text(e.Get(key))
 }
 
 // WhyVerdict says in one line why an evaluator came to its verdict; "" = it does not say.

@@ -35,6 +35,9 @@ func ReceiptLines(r *engine.RunReceipt) []ReceiptLine {
 	}
 	if c.Unpriced > 0 {
 		spent += fmt.Sprintf(" and an unknown cost (%s)", humanize.Count(c.Unpriced, "prompt"))
+		if c.MostUSD > 0 {
+			spent += fmt.Sprintf(", at most $%.4f in all", c.MostUSD)
+		}
 	}
 	signed := map[string]string{
 		engine.SignedNot: "-", engine.SignedForged: "not of this receipt: it was changed", engine.SignedUnknown: "by " + c.Key + ", which is not accepted here",

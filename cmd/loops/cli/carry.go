@@ -70,7 +70,7 @@ func (a *program) text(t engine.Text) terminal.Block {
 		case engine.Remedy:
 			return terminal.Block(humanize.PlainLine(a.remedy(v)))
 		case engine.Setting:
-			return terminal.Block(humanize.PlainLine(flagOf(v)))
+			return terminal.Block(humanize.PlainLine(a.named(v)))
 		case engine.Lines:
 			return terminal.BlockOf(v.Front, v.Texts)
 		case engine.Trouble:

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"loops/engine"
 	"loops/engine/notify"
@@ -54,8 +55,10 @@ type program struct {
 	opened *project.Project // what project returned last; nil = nothing yet
 	where  [2]string        // the directory and store that it was for
 
-	args     []string  // the command line
-	detached *detached // of the process of a run in the background; else nil
+	args     []string       // the command line; of a command that had a run begun, that which does so
+	flags    *pflag.FlagSet // those that the command has; nil = that is not known
+	instead  bool           // args are not what the user wrote
+	detached *detached      // of the process of a run in the background; else nil
 	// of the files of the run that this process carries; nil = they stay where they are
 	keeper *worker.Keeper
 	// starts the process of a run in the background; nil = Handover.Spawn
@@ -205,7 +208,10 @@ The name of a loop in place of a command runs it, unless a command has that name
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.dir, "dir", "C", "", "project `directory` (default: the nearest one upwards that has .loops)")
 	flags.StringVar(&a.color, "color", "auto", "colours: `WHEN` is auto, always or never")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkColor(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		a.flags = cmd.Flags()
+		return a.checkColor(cmd)
+	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if at, _ := argvFirstWord(a.args); at >= 0 && !cmd.HasParent() { // flags of a command that there is not
 			return usageError{helpNoCommand(a.args[at], helpNear(cmd, a.args[at])), "loops --help"}

@@ -2,7 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +15,8 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/app"
+	"loops/internal/git"
+	"loops/internal/humanize"
 	"loops/internal/simulate"
 	"loops/internal/terminal"
 )
@@ -68,20 +74,21 @@ Without a terminal and without --yes the loop is written and not run.` + exitRun
 }
 
 func runGoal(ctx context.Context, a *program, o *goalOptions) error {
-	p, err := a.project()
+	p, folder, err := a.goalProject()
 	if err != nil {
 		return err
 	}
 	ask := &terminal.YesNo{In: a.In, Err: a.Err}
+	found := app.NewCheck(p.WorkDir(), folder, o.goal.Check)
 	if o.goal.Check == "" {
-		found, err := app.ChooseCheck(ctx, ask, app.FindChecks(p.WorkDir()))
-		if err != nil {
+		if found, err = app.ChooseCheck(ctx, ask, app.FindChecks(p.WorkDir(), folder)); err != nil {
 			return a.refused(err)
 		}
-		o.goal.Check = found.Command
-		if len(o.goal.Protect) == 0 && found.Protect != nil {
-			o.goal.Protect = slices.Concat(found.Protect, app.TestFiles())
-		}
+	}
+	typed := len(o.goal.Protect) > 0
+	o.goal.Check = found.Command
+	if !typed && found.Protect != nil {
+		o.goal.Protect = slices.Concat(found.Protect, app.TestFiles())
 	}
 	name, path, err := app.WriteGoal(p, o.goal)
 	if err != nil {
@@ -90,6 +97,11 @@ func runGoal(ctx context.Context, a *program, o *goalOptions) error {
 	text, err := a.readGiven("goal", path, 1<<20)
 	if err != nil {
 		return err
+	}
+	if typed {
+		for _, pattern := range o.goal.Unprotected(p) {
+			terminal.Say(a.Err, "warning: --protect %s matches no file of the project\n", humanize.Quote(pattern))
+		}
 	}
 	shown := !o.view.quiet
 	if shown {
@@ -111,7 +123,35 @@ func runGoal(ctx context.Context, a *program, o *goalOptions) error {
 			return nil
 		}
 	}
+	a.begunAs("run", name)
 	return a.carryRequest(ctx, o.view, engine.Request{Start: &engine.StartRequest{Loop: name}})
+}
+
+// goalProject returns the project of a goal, and the folder in it that the check runs in; "" = that of the project. In a
+// repository of git, the first loop of a project is written at the top: a guard and undo have to see all that an agent may
+// change.
+func (a *program) goalProject() (p *project.Project, folder string, err error) {
+	if p, err = a.project(); err != nil || p.Tree != "" {
+		return p, "", err
+	}
+	here := p.Cwd
+	if a.dir != "" {
+		if here = a.dir; !filepath.IsAbs(here) {
+			here = filepath.Join(p.Cwd, here)
+		}
+	}
+	if _, err := os.Stat(p.Loops); errors.Is(err, fs.ErrNotExist) {
+		if top := git.Root(p.Dir); top != "" && top != p.Dir {
+			if p, err = project.Open(top, project.Options{Cwd: a.Dir, Env: a.Env, Store: a.store}); err != nil {
+				return nil, "", err
+			}
+			a.opened = p
+		}
+	}
+	if folder, err = filepath.Rel(p.WorkDir(), here); err != nil || !filepath.IsLocal(folder) || folder == "." {
+		return p, "", nil //nolint:nilerr // it is elsewhere
+	}
+	return p, filepath.ToSlash(folder), nil
 }
 
 // proveGoal proves the loop that was written, and prints what holds of its runs.

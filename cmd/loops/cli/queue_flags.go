@@ -60,6 +60,30 @@ func (o lockFlags) lock() engine.Lock {
 	return engine.Lock{None: o.none, Queue: o.queue, Limit: o.limit}
 }
 
+// has reports whether the command has a flag, as far as that is known.
+func (a *program) has(flag string) bool { return a.flags == nil || a.flags.Lookup(flag) != nil }
+
+// begunAs says which command line has the run begun that this command wrote the loop of: the flags of that one are named.
+func (a *program) begunAs(words ...string) {
+	var args []string
+	if a.dir != "" {
+		args = append(args, "-C", a.dir)
+	}
+	if a.store != "" {
+		args = append(args, "--store", a.store)
+	}
+	a.args, a.instead = append(args, words...), true
+}
+
+// named returns the flag that a setting is, as a sentence has it: where this command lacks it, with the command that has it.
+func (a *program) named(s engine.Setting) string {
+	name := strings.ReplaceAll(s.Name, "_", "-")
+	if a.instead && s.Name != engine.SetDir && !a.has(name) {
+		return a.again(flagOf(s))
+	}
+	return flagOf(s)
+}
+
 // again returns this command line with other flags about locks, for a person to copy.
 func (a *program) again(flag string) string {
 	words := []string{"loops"}

@@ -20,10 +20,17 @@ func (a *program) busy(err error, waited time.Duration) error {
 	if _, behind := errors.AsType[*engine.BehindError](err); behind {
 		wait = "wait in line:"
 	}
-	lines := []string{line, fmt.Sprintf("%-14s %s", wait, a.again("--queue"))}
+	lines := []string{line}
+	again := func(what, flags string) {
+		if a.instead || a.has("queue") {
+			lines = append(lines, fmt.Sprintf("%-14s %s", what, a.again(flags)))
+		}
+	}
 	if waited > 0 {
 		lines[0] = fmt.Sprintf("waited %s in the queue without success; nothing was run: %s", humanize.Duration(waited), line)
-		lines[1] = fmt.Sprintf("%-14s %s", "wait longer:", a.again("--queue --queue-timeout "+view.TimeoutText(2*waited)))
+		again("wait longer:", "--queue --queue-timeout "+view.TimeoutText(2*waited))
+	} else {
+		again(wait, "--queue")
 	}
 	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
 		if word, command := view.Unblock(locked, a.remedy); word != "" {
@@ -35,7 +42,7 @@ func (a *program) busy(err error, waited time.Duration) error {
 	} else {
 		lines = append(lines, fmt.Sprintf("%-14s %s", "see who waits:", a.command("queue list")))
 	}
-	lines = append(lines, fmt.Sprintf("%-14s %s", "lock nothing:", a.again("--no-lock")))
+	again("lock nothing:", "--no-lock")
 	return failure(engine.Conflict, "%s", terminal.BlockOf("  ", lines))
 }
 
