@@ -66,7 +66,7 @@ func adviseFiles(p *project.Project, files []CheckedFile) {
 		}
 		var more []fsm.Problem
 		look := func(pos fsm.Pos, path, key string, patterns []glob.Pattern) {
-			patterns = slices.DeleteFunc(slices.Clone(patterns), func(p glob.Pattern) bool { return strings.HasPrefix(p.String(), "**/") }) // of any folder
+			patterns = slices.DeleteFunc(slices.Clone(patterns), forAnyProject)
 			for _, text := range unmatched(p.WorkDir(), patterns) {
 				more = append(more, lint.MatchesNothing(pos, path, fmt.Sprintf("%s: %q matches no file of the project", key, text)))
 			}
@@ -104,6 +104,13 @@ func adviseFiles(p *project.Project, files []CheckedFile) {
 			slices.SortStableFunc(f.Problems, project.ByPlace)
 		}
 	}
+}
+
+// forAnyProject reports whether a pattern is also for projects that have no such file, so that none is made: of any folder, of
+// settings, or of the Makefile.
+func forAnyProject(p glob.Pattern) bool {
+	text := strings.TrimPrefix(p.String(), "./")
+	return strings.HasPrefix(text, "**/") || strings.HasPrefix(text, ".") || strings.HasSuffix(text, "akefile")
 }
 
 // foldersMissing returns the patterns that begin with a folder which is not there: actions may make a file, and folders rarely.
