@@ -63,3 +63,6 @@ func (p *Project) HasRecords() bool {
 
 // InGit reports whether the project is in a repository of git.
 func (p *Project) InGit() bool { return git.InGit(p.Dir) }
+
+// GitRoot returns the top of the repository of git that the project is in; "" = it is in none.
+func (p *Project) GitRoot() string { return git.Root(p.Dir) }

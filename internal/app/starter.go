@@ -132,7 +132,7 @@ func checkNew(p *project.Project, path, text string, parts map[string]string) er
 	lib.Files.With(path, []byte(text))
 	loaded, err := lib.Load(path)
 	if err != nil {
-		return engine.Refuse(engine.Failed, "the loop cannot be checked: %v", err)
+		return engine.Refuse(engine.Failed, "the loop cannot be written: %v", err)
 	}
 	var wrong []fsm.Problem
 	for _, problem := range loaded.All() {

@@ -15,7 +15,6 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/app"
-	"loops/internal/git"
 	"loops/internal/humanize"
 	"loops/internal/simulate"
 	"loops/internal/terminal"
@@ -141,7 +140,7 @@ func (a *program) goalProject() (p *project.Project, folder string, err error) {
 		}
 	}
 	if _, err := os.Stat(p.Loops); errors.Is(err, fs.ErrNotExist) {
-		if top := git.Root(p.Dir); top != "" && top != p.Dir {
+		if top := p.GitRoot(); top != "" && top != p.Dir {
 			if p, err = project.Open(top, project.Options{Cwd: a.Dir, Env: a.Env, Store: a.store}); err != nil {
 				return nil, "", err
 			}
