@@ -1,8 +1,13 @@
 package app
 
 import (
+	"context"
 	_ "embed"
 	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +18,9 @@ import (
 	"loops/fsm/glob"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/disk"
 	"loops/internal/humanize"
+	"loops/internal/terminal"
 )
 
 //go:embed goal.yaml
@@ -26,6 +33,9 @@ type Goal struct {
 	Host    string // "" = the agent of the project
 	Budget  project.Budget
 	Protect []string // patterns of files that stay as they are
+
+	typed      bool   // Protect was given
+	path, text string // of the file that was written
 }
 
 // compiled reads patterns of files to protect. The error is a refusal.
@@ -40,13 +50,90 @@ func compiled(texts []string) (patterns []glob.Pattern, err error) {
 	return patterns, nil
 }
 
-// Unprotected returns the patterns of files to protect that match no file.
-func (g *Goal) Unprotected(p *project.Project) []string {
+// Write chooses what was not said of a goal that is asked for in a folder, see [GoalPlace], and writes its loop. It returns the
+// project of the loop and its name. The error is a refusal.
+func (g *Goal) Write(ctx context.Context, ask *terminal.YesNo, p *project.Project, dir string) (_ *project.Project, name string, err error) {
+	p, folder, err := GoalPlace(p, dir)
+	if err != nil {
+		return nil, "", err
+	}
+	if err = g.choose(ctx, ask, p, folder); err == nil {
+		name, g.path, err = WriteGoal(p, *g)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := disk.Read(g.path)
+	if err != nil {
+		return nil, "", engine.Refuse(engine.Failed, "%s cannot be read: %v", p.Short(g.path), err)
+	}
+	g.text = string(text)
+	return p, name, nil
+}
+
+// Print shows the file that was written.
+func (g *Goal) Print(out io.Writer, p *project.Project) {
+	terminal.Say(out, "Wrote %s:\n\n", p.Short(g.path))
+	for line := range strings.Lines(g.text) {
+		terminal.SayLine(out, "  "+strings.TrimSuffix(line, "\n"))
+	}
+	terminal.SayLine(out, "")
+}
+
+// WarnUnprotected says which patterns of files to protect, if they were given, match no file.
+func (g *Goal) WarnUnprotected(out io.Writer, p *project.Project) {
+	if !g.typed {
+		return
+	}
 	patterns, err := compiled(g.Protect)
 	if err != nil {
-		return nil
+		return
 	}
-	return unmatched(p.WorkDir(), patterns)
+	for _, pattern := range unmatched(p.WorkDir(), patterns) {
+		terminal.Say(out, "warning: the pattern %s of files to protect matches no file of the project\n", humanize.Quote(pattern))
+	}
+}
+
+// GoalPlace returns the project of a goal that is asked for in a folder, and what of the project the check runs in; "" = its
+// folder. dir is what was named; "" = where the user is. In a repository of git, the first loop of a project is written at the
+// top: a guard and undo have to see all that an agent may change.
+func GoalPlace(p *project.Project, dir string) (_ *project.Project, folder string, err error) {
+	if p.Tree != "" {
+		return p, "", nil
+	}
+	here := p.Cwd
+	if dir != "" {
+		if here = dir; !filepath.IsAbs(here) {
+			here = filepath.Join(p.Cwd, here)
+		}
+	}
+	if _, err := os.Stat(p.Loops); errors.Is(err, fs.ErrNotExist) {
+		if top := p.GitRoot(); top != "" && top != p.Dir {
+			if p, err = project.Open(top, project.Options{Cwd: p.Cwd, Env: p.Env, Store: p.Store}); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	if folder, err = filepath.Rel(p.WorkDir(), here); err != nil || !filepath.IsLocal(folder) || folder == "." {
+		return p, "", nil //nolint:nilerr // it is elsewhere
+	}
+	return p, filepath.ToSlash(folder), nil
+}
+
+// choose chooses the check of a goal and what is protected, where that was not said. The error is a refusal.
+func (g *Goal) choose(ctx context.Context, ask *terminal.YesNo, p *project.Project, folder string) (err error) {
+	g.typed = len(g.Protect) > 0
+	found := NewCheck(p.WorkDir(), folder, g.Check)
+	if g.Check == "" {
+		if found, err = ChooseCheck(ctx, ask, FindChecks(p.WorkDir(), folder)); err != nil {
+			return err
+		}
+	}
+	g.Check = found.Command
+	if !g.typed && found.Protect != nil {
+		g.Protect = slices.Concat(found.Protect, TestFiles())
+	}
+	return nil
 }
 
 // TestFiles returns the patterns of files that are protected where nothing else is said.
@@ -71,13 +158,13 @@ func WriteGoal(p *project.Project, g Goal) (name, path string, err error) {
 		}
 		name = base + "-" + strconv.Itoa(n)
 	}
-	files, err := writeLoop(p, "", name, g.text(name, p.InGit()))
+	files, err := writeLoop(p, "", name, g.loop(name, p.InGit()))
 	mistakes, wrong := errors.AsType[*MistakesError](err)
 	if wrong && g.Host != "" && mistakes.has("unknown-host") {
 		return "", "", engine.Misuse("goal", "%s: %s", engine.Setting{Name: engine.SetHost, Value: humanize.Quote(g.Host)}, mistakes.text())
 	}
 	if wrong {
-		return "", "", engine.Refuse(engine.Invalid, "nothing was written: %s", mistakes.Error())
+		return "", "", engine.Refuse(engine.Invalid, "nothing was written: %v", mistakes)
 	}
 	if err != nil {
 		return "", "", err
@@ -85,8 +172,8 @@ func WriteGoal(p *project.Project, g Goal) (name, path string, err error) {
 	return name, files[0], nil
 }
 
-// text returns the loop of a goal. Only a repository of git can keep snapshots.
-func (g *Goal) text(name string, repository bool) string {
+// loop returns the loop of a goal. Only a repository of git can keep snapshots.
+func (g *Goal) loop(name string, repository bool) string {
 	protect := g.Protect
 	if len(protect) == 0 {
 		protect = loopfile.TestFiles()

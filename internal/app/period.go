@@ -162,3 +162,15 @@ func ParseAge(s string) (time.Duration, error) {
 	}
 	return time.Duration(n) * unit, nil
 }
+
+// ParseWait reads a time to wait; a bare number is seconds, as little-loops has it.
+func ParseWait(s string) (time.Duration, bool) {
+	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
+		return time.Duration(n) * time.Second, true
+	}
+	if d, err := ParseAge(s); err == nil {
+		return d, true
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil && d >= 0
+}

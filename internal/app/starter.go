@@ -66,7 +66,7 @@ func StarterText(from, name string) (string, error) {
 func WriteLoop(p *project.Project, from, name, text string) ([]string, error) {
 	files, err := writeLoop(p, from, name, text)
 	if mistakes, ok := errors.AsType[*MistakesError](err); ok {
-		return nil, engine.Refuse(engine.Invalid, "nothing was written: %s", mistakes.Error())
+		return nil, engine.Refuse(engine.Invalid, "nothing was written: %v", mistakes)
 	}
 	return files, err
 }

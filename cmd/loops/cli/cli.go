@@ -208,10 +208,7 @@ The name of a loop in place of a command runs it, unless a command has that name
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.dir, "dir", "C", "", "project `directory` (default: the nearest one upwards that has .loops)")
 	flags.StringVar(&a.color, "color", "auto", "colours: `WHEN` is auto, always or never")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		a.flags = cmd.Flags()
-		return a.checkColor(cmd)
-	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkColor(cmd) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if at, _ := argvFirstWord(a.args); at >= 0 && !cmd.HasParent() { // flags of a command that there is not
 			return usageError{helpNoCommand(a.args[at], helpNear(cmd, a.args[at])), "loops --help"}

@@ -11,6 +11,7 @@ import (
 )
 
 func (a *program) checkColor(cmd *cobra.Command) error {
+	a.flags = cmd.Flags()
 	a.colorGiven = cmd.Flags().Changed("color")
 	switch a.color {
 	case "auto", "always", "never":

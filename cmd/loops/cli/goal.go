@@ -2,12 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +9,6 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/app"
-	"loops/internal/humanize"
 	"loops/internal/simulate"
 	"loops/internal/terminal"
 )
@@ -73,84 +66,32 @@ Without a terminal and without --yes the loop is written and not run.` + exitRun
 }
 
 func runGoal(ctx context.Context, a *program, o *goalOptions) error {
-	p, folder, err := a.goalProject()
+	p, err := a.project()
 	if err != nil {
 		return err
 	}
-	ask := &terminal.YesNo{In: a.In, Err: a.Err}
-	found := app.NewCheck(p.WorkDir(), folder, o.goal.Check)
-	if o.goal.Check == "" {
-		if found, err = app.ChooseCheck(ctx, ask, app.FindChecks(p.WorkDir(), folder)); err != nil {
-			return a.refused(err)
-		}
-	}
-	typed := len(o.goal.Protect) > 0
-	o.goal.Check = found.Command
-	if !typed && found.Protect != nil {
-		o.goal.Protect = slices.Concat(found.Protect, app.TestFiles())
-	}
-	name, path, err := app.WriteGoal(p, o.goal)
+	ask, shown := &terminal.YesNo{In: a.In, Err: a.Err}, !o.view.quiet
+	p, name, err := o.goal.Write(ctx, ask, p, a.dir)
 	if err != nil {
 		return a.refused(err)
 	}
-	text, err := a.readGiven("goal", path, 1<<20)
-	if err != nil {
-		return err
-	}
-	if typed {
-		for _, pattern := range o.goal.Unprotected(p) {
-			terminal.Say(a.Err, "warning: --protect %s matches no file of the project\n", humanize.Quote(pattern))
-		}
-	}
-	shown := !o.view.quiet
-	if shown {
-		terminal.Say(a.out, "Wrote %s:\n\n", p.Short(path))
-		for line := range strings.Lines(text) {
-			terminal.SayLine(a.out, "  "+strings.TrimSuffix(line, "\n"))
-		}
-		fmt.Fprintln(a.out)
+	a.opened = p
+	if o.goal.WarnUnprotected(a.Err, p); shown {
+		o.goal.Print(a.out, p)
 	}
 	if err := a.proveGoal(ctx, name, shown); err != nil {
 		return err
 	}
-	run := a.command("run", name)
 	if !o.yes {
 		a.out.Flush() // the question comes after what it is about
 		line, ok := ask.Line(ctx, "\nEnter runs it, Ctrl-C leaves it there: ")
 		if ok = ok && (strings.TrimSpace(line) == "" || terminal.IsYes(line)); !ok {
-			terminal.Say(a.out, "\nTo run it:\n  %s\n", run)
+			terminal.Say(a.out, "\nTo run it:\n  %s\n", a.command("run", name))
 			return nil
 		}
 	}
 	a.begunAs("run", name)
 	return a.carryRequest(ctx, o.view, engine.Request{Start: &engine.StartRequest{Loop: name}})
-}
-
-// goalProject returns the project of a goal, and the folder in it that the check runs in; "" = that of the project. In a
-// repository of git, the first loop of a project is written at the top: a guard and undo have to see all that an agent may
-// change.
-func (a *program) goalProject() (p *project.Project, folder string, err error) {
-	if p, err = a.project(); err != nil || p.Tree != "" {
-		return p, "", err
-	}
-	here := p.Cwd
-	if a.dir != "" {
-		if here = a.dir; !filepath.IsAbs(here) {
-			here = filepath.Join(p.Cwd, here)
-		}
-	}
-	if _, err := os.Stat(p.Loops); errors.Is(err, fs.ErrNotExist) {
-		if top := p.GitRoot(); top != "" && top != p.Dir {
-			if p, err = project.Open(top, project.Options{Cwd: a.Dir, Env: a.Env, Store: a.store}); err != nil {
-				return nil, "", err
-			}
-			a.opened = p
-		}
-	}
-	if folder, err = filepath.Rel(p.WorkDir(), here); err != nil || !filepath.IsLocal(folder) || folder == "." {
-		return p, "", nil //nolint:nilerr // it is elsewhere
-	}
-	return p, filepath.ToSlash(folder), nil
 }
 
 // proveGoal proves the loop that was written, and prints what holds of its runs.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -36,23 +35,11 @@ func (o *lockFlags) check(cmd *cobra.Command) error {
 		return usageError{"--queue and --no-lock exclude each other", see}
 	case given:
 		var ok bool
-		if o.limit, ok = parseWait(o.timeout); !ok {
+		if o.limit, ok = app.ParseWait(o.timeout); !ok {
 			return usageError{fmt.Sprintf("--queue-timeout %q: expected a time such as 90s, 30m, 1h30m or 2d", o.timeout), see}
 		}
 	}
 	return nil
-}
-
-// parseWait reads a time to wait; a bare number is seconds, as little-loops has it.
-func parseWait(s string) (time.Duration, bool) {
-	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
-		return time.Duration(n) * time.Second, true
-	}
-	if d, err := app.ParseAge(s); err == nil {
-		return d, true
-	}
-	d, err := time.ParseDuration(s)
-	return d, err == nil && d >= 0
 }
 
 // lock is what the flags ask for.
@@ -63,22 +50,19 @@ func (o lockFlags) lock() engine.Lock {
 // has reports whether the command has a flag, as far as that is known.
 func (a *program) has(flag string) bool { return a.flags == nil || a.flags.Lookup(flag) != nil }
 
-// begunAs says which command line has the run begun that this command wrote the loop of: the flags of that one are named.
+// begunAs says which command line has the run begun that this command wrote the loop of.
 func (a *program) begunAs(words ...string) {
-	var args []string
-	if a.dir != "" {
-		args = append(args, "-C", a.dir)
+	for _, where := range [][2]string{{"--store", a.store}, {"-C", a.dir}} {
+		if where[1] != "" {
+			words = append(where[:], words...)
+		}
 	}
-	if a.store != "" {
-		args = append(args, "--store", a.store)
-	}
-	a.args, a.instead = append(args, words...), true
+	a.args, a.instead = words, true
 }
 
 // named returns the flag that a setting is, as a sentence has it: where this command lacks it, with the command that has it.
 func (a *program) named(s engine.Setting) string {
-	name := strings.ReplaceAll(s.Name, "_", "-")
-	if a.instead && s.Name != engine.SetDir && !a.has(name) {
+	if a.instead && s.Name != engine.SetDir && !a.has(strings.ReplaceAll(s.Name, "_", "-")) {
 		return a.again(flagOf(s))
 	}
 	return flagOf(s)

@@ -7,6 +7,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/app"
 	"loops/internal/view"
 	"loops/persistence"
 )
@@ -38,12 +39,12 @@ func TestQueueTimeout(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0": 0, "90": 90 * time.Second, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "150ms": 150 * time.Millisecond,
 	} {
-		if d, ok := parseWait(text); d != want || !ok {
+		if d, ok := app.ParseWait(text); d != want || !ok {
 			t.Errorf("%s: %v, %v", text, d, ok)
 		}
 	}
 	for _, text := range []string{"", "soon", "-1", "-1s", "1 h", "s", "1e9", "NaN"} {
-		if d, ok := parseWait(text); ok {
+		if d, ok := app.ParseWait(text); ok {
 			t.Errorf("%q is %v", text, d)
 		}
 	}
