@@ -125,6 +125,7 @@ func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
 	start, err := j.ready(ctx)
 	if err == nil {
 		j.secrets.restore(j.project, j.journal.Dir(), j.journal.Run().Origin, j.tell, j.journal.Run().ID)
+		removeLeft(j.journal.Dir())
 	}
 	if err != nil {
 		err = errors.Join(err, j.journal.Close(context.WithoutCancel(ctx)))

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -86,4 +88,15 @@ func sandboxLine(l *fsm.Loop, r *action.Runner) Text {
 		return Text{}
 	}
 	return textf("%s", strings.Join(append([]string{strings.Join(names, ", ")}, missing...), "; "))
+}
+
+// removeLeft removes what sandboxes of an earlier process of a run, which was killed, left in its folder: certificates that
+// their proxy made, and folders for temporary files.
+func removeLeft(dir string) {
+	for _, kind := range []string{".ca-*", ".tmp-*"} {
+		left, _ := filepath.Glob(filepath.Join(dir, kind))
+		for _, path := range left {
+			_ = os.RemoveAll(path) // it goes with the run at the latest
+		}
+	}
 }

@@ -215,7 +215,7 @@ var (
 	protects  = []string{
 		"write a hook", "change a hook", "remove a hook", "remove the hooks", "make a hook executable", "write .git/config", "replace .git/config",
 		"replace .git", "set an alias", "change a loop", "change a workflow", "change agent settings", "write commondir of another tree",
-		"write config of a submodule", "set a hook by a worktree",
+		"write config of a submodule", "set a hook by a worktree", "add a remote",
 	}
 	// Landlock lets them through
 	modes = []string{"chmod a secret", "chown a secret", "touch an old date", "set an attribute outside", "set a mode outside"}
@@ -445,6 +445,14 @@ func TestHostsByName(t *testing.T) {
 			}
 		}
 	}
+	for network, want := range map[string]string{
+		"localhost:1": "a program can reach other hosts at the port of the proxy", confine.NetLoopback: "the network can be reached",
+	} {
+		b := newVictim(t).box(t, &confine.Policy{Preset: confine.Workspace, Network: []string{network}}, spacesNone)
+		if missing := strings.Join(b.Missing(), "; "); !strings.Contains(missing, want) {
+			t.Errorf("%s without namespaces: missing: %s", network, missing)
+		}
+	}
 	for target, want := range map[string]bool{"a.example.com:443": true, "a.b.EXAMPLE.com:443": true, "example.com:443": false, "a.example.com:80": false, "evilexample.com:443": false} {
 		if confine.Reaches([]string{"*.example.com:443"}, target) != want {
 			t.Errorf("%s: want %v", target, want)
@@ -458,7 +466,7 @@ func TestOlderLandlock(t *testing.T) {
 	if landlockABI() == 0 {
 		testenv.Skip(t, "Landlock")
 	}
-	for _, preset := range []string{confine.Offline, confine.Workspace} {
+	for _, preset := range []string{confine.Offline, confine.Workspace, confine.Strict} {
 		for _, abi := range []int{1, abiNetwork} {
 			v := newVictim(t)
 			b := v.box(t, &confine.Policy{Preset: preset}, own())
