@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -45,7 +46,7 @@ func TestEgressNotCovered(t *testing.T) {
 	ask := func(roots *x509.CertPool, path, header, value, body string) error {
 		ours, theirs := net.Pipe()
 		go proxy.serve(theirs, bufio.NewReader(theirs), host)
-		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DialTLS: func(string, string) (net.Conn, error) {
+		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
 			return tls.Client(ours, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}), nil
 		}}}
 		defer client.CloseIdleConnections()
