@@ -106,6 +106,8 @@ var browserStarts = sync.OnceValue(func() error {
 			return err
 		}
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.UserDataDir(b.profile), chromedp.Flag("disable-quic", true),
+			// else it writes settings and a cache of its own to the home of the user
+			chromedp.Env("HOME="+b.profile),
 			// else most pages have a process of their own
 			chromedp.Flag("disable-features", "site-per-process,Translate,BackForwardCache,SpareRendererForSitePerProcess"),
 			// else a live page is painted 60 times a second
