@@ -31,14 +31,18 @@ const ChapterOf = "A chapter of [the loop language](../language.md).\n\n"
 
 var (
 	idAnchor    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<a id="[^"]*"></a>`) })
-	chapterLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\* .*?\]\(language/([a-z-]+)\.md\)`) })
-	linkTarget  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\]\(([^()\s]+)\)`) })
+	chapterLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^\* .*?\]\(language/([a-z-]+)\.md\)`)
+	})
+	linkTarget = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\]\(([^()\s]+)\)`) })
 )
 
 // Links returns a page with the target of each link that change returns for it, outside of code.
 func Links(page string, change func(target string) string) string {
 	return outsideOfCode(page, func(line string) string {
-		return linkTarget().ReplaceAllStringFunc(line, func(link string) string { return "](" + change(link[2:len(link)-1]) + ")" })
+		return linkTarget().ReplaceAllStringFunc(line, func(link string) string {
+			return "](" + change(link[2:len(link)-1]) + ")"
+		})
 	})
 }
 

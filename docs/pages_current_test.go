@@ -65,7 +65,8 @@ func TestForgottenKey(t *testing.T) {
 	if _, err := tables.all("state"); err != nil {
 		t.Fatal(err)
 	}
-	if err := tables.complete(); err == nil || strings.Contains(err.Error(), "state new") || !strings.Contains(err.Error(), "loop name") {
+	if err := tables.complete(); err == nil || strings.Contains(err.Error(), "state new") ||
+		!strings.Contains(err.Error(), "loop name") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := tables.some("state", "nosuch"); err == nil {

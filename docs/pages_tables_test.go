@@ -22,7 +22,10 @@ func newTables() *tables {
 }
 
 func (t *tables) funcs() template.FuncMap {
-	return template.FuncMap{"keys": t.some, "all": t.all, "for": t.forEvaluator, "evaluators": evaluators, "flags": t.flags, "idleFlags": t.idleFlags, "rules": rules, "idle": t.idle}
+	return template.FuncMap{
+		"keys": t.some, "all": t.all, "for": t.forEvaluator, "evaluators": evaluators,
+		"flags": t.flags, "idleFlags": t.idleFlags, "rules": rules, "idle": t.idle,
+	}
 }
 
 func id(k loopfile.Key) string { return string(k.In) + " " + k.Name }
@@ -130,7 +133,8 @@ func (t *tables) idleFlags() string {
 }
 
 func isSwitch(k loopfile.Key) bool {
-	return k.Silences != "" || k.In == loopfile.InLoop && (strings.HasSuffix(k.Name, "_ok") || k.Name == "artifact_versioning")
+	return k.Silences != "" || k.In == loopfile.InLoop &&
+		(strings.HasSuffix(k.Name, "_ok") || k.Name == "artifact_versioning")
 }
 
 // rules is the table of what loops validate reports about a loop file.
@@ -184,7 +188,8 @@ func evaluators() string {
 
 // specials are what keys of several types take.
 var specials = map[string]string{
-	"for_each": "pattern of paths, list, text or mapping", "parallel": "mapping or whole number", "backoff": "duration, or two as `1s..1m`", "worktree": "text or `true`", "route": "mapping or list",
+	"for_each": "pattern of paths, list, text or mapping", "parallel": "mapping or whole number",
+	"backoff": "duration, or two as `1s..1m`", "worktree": "text or `true`", "route": "mapping or list",
 }
 
 // takes says what a key takes.
@@ -193,8 +198,9 @@ func takes(k loopfile.Key) string {
 		return "`" + strings.Join(k.Values, "` `") + "`"
 	}
 	text := map[loopfile.Type]string{
-		loopfile.TypeInt: "whole number", loopfile.TypeBool: "`true` `false`", loopfile.TypeInts: "list of whole numbers",
-		loopfile.TypeMap: "mapping", loopfile.TypeBlock: "mapping, see below", loopfile.TypeValue: "any value",
+		loopfile.TypeInt: "whole number", loopfile.TypeBool: "`true` `false`",
+		loopfile.TypeInts: "list of whole numbers",
+		loopfile.TypeMap:  "mapping", loopfile.TypeBlock: "mapping, see below", loopfile.TypeValue: "any value",
 	}[k.Type]
 	switch {
 	case text == "" && k.Type == loopfile.TypeSpecial:

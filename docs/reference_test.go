@@ -9,7 +9,8 @@ func TestChapters(t *testing.T) {
 	t.Parallel()
 	for _, c := range Chapters() {
 		if c.Title == "Waits" {
-			if c.Level != 2 || !strings.HasPrefix(c.Text, "## Waits\n") || !strings.Contains(c.Text, "### Parked runs") || strings.Contains(c.Text, "## Questions") {
+			if c.Level != 2 || !strings.HasPrefix(c.Text, "## Waits\n") ||
+				!strings.Contains(c.Text, "### Parked runs") || strings.Contains(c.Text, "## Questions") {
 				t.Errorf("level %d, %s", c.Level, c.Text)
 			}
 			return
@@ -31,7 +32,8 @@ func TestKeys(t *testing.T) {
 		t.Errorf("only %d keys", n)
 	}
 	filter := found["filter"]
-	if len(filter) != 1 || filter[0].Chapter != "jq" || !strings.Contains(filter[0].Columns[2][1], "`.items | length > 0`") {
+	if len(filter) != 1 || filter[0].Chapter != "jq" ||
+		!strings.Contains(filter[0].Columns[2][1], "`.items | length > 0`") {
 		t.Errorf("filter: %+v", filter)
 	}
 	if len(found["timeout"]) < 3 || len(found["otherwise"]) != 1 {

@@ -31,7 +31,9 @@ func ConfigureAgents(p *project.Project, r *action.Runner, f project.Agents, c *
 
 // checkHosts refuses a run for which a user chose an unknown host, and warns of hosts that its loop, or one
 // that it runs, will miss. given are the flags of this command line, and over those with what is recorded of the run.
-func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over project.Overrides, conf *config.Config, warn func(Text), see Operation) error {
+func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over project.Overrides,
+	conf *config.Config, warn func(Text), see Operation,
+) error {
 	r := &action.Runner{Dir: p.Dir, Env: e.actionEnv()}
 	ConfigureAgents(p, r, over.Agents, conf)
 	used := e.agentsOf(p, l, over)
@@ -44,18 +46,22 @@ func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over 
 		for _, h := range unknown.Known {
 			known = append(append(known, h.Name), h.Aliases...)
 		}
-		text := fmt.Sprintf("there is no agent host of this name%s; known are %s", humanize.DidYouMean(unknown.Name, known), hostNames(unknown.Known))
+		text := fmt.Sprintf("there is no agent host of this name%s; known are %s",
+			humanize.DidYouMean(unknown.Name, known), hostNames(unknown.Known))
 		variable, _ := project.HostVariable(p.Env)
 		switch {
 		case given != "":
 			return misuse(see, "%s: %s", Setting{SetHost, humanize.Quote(unknown.Name)}, text)
 		case !used.hosts[""]: // not used: neither the variable nor a choice for an earlier loop is an obstacle
 		case over.Agents.Host != "":
-			return refuse(Invalid, "the run was started with %s: %s; choose one with %s", Setting{SetHost, humanize.Quote(unknown.Name)}, text, Setting{Name: SetHost})
+			return refuse(Invalid, "the run was started with %s: %s; choose one with %s",
+				Setting{SetHost, humanize.Quote(unknown.Name)}, text, Setting{Name: SetHost})
 		case variable == "":
-			return refuse(Invalid, "%s: host %s: %s", p.SettingPlace(conf, "run.host"), humanize.Quote(unknown.Name), text)
+			return refuse(Invalid, "%s: host %s: %s", p.SettingPlace(conf, "run.host"), humanize.Quote(unknown.Name),
+				text)
 		default:
-			return refuse(Invalid, "%s=%s: %s; set or unset it, or choose one with %s", variable, humanize.ShellWord(unknown.Name), text, Setting{Name: SetHost})
+			return refuse(Invalid, "%s=%s: %s; set or unset it, or choose one with %s", variable,
+				humanize.ShellWord(unknown.Name), text, Setting{Name: SetHost})
 		}
 	}
 	said := map[string]bool{}
@@ -105,7 +111,8 @@ func (e *Engine) agentLine(p *project.Project, l *fsm.Loop, r *action.Runner) Te
 	case !u.acts:
 		may = textf(", which only judges")
 	case r.Permissions == fsm.PermissionsSkip, r.Permissions == "" && u.skips:
-		may = textf(", using tools without asking (%s leaves that to the agent's own settings)", Setting{SetPermissions, project.PermissionsHost})
+		may = textf(", using tools without asking (%s leaves that to the agent's own settings)",
+			Setting{SetPermissions, project.PermissionsHost})
 	}
 	return textf("%s%s%s", line, may, gone)
 }
@@ -151,7 +158,8 @@ func (u *agentUse) loop(l *fsm.Loop) {
 			u.others(l.PromptHosts(s))
 			u.skips = u.skips || cmp.Or(s.Permissions, l.Permissions, fsm.PermissionsSkip) == fsm.PermissionsSkip
 		}
-		if ev := s.Evaluate; ev != nil && l.LLM.Enabled && slices.Contains([]string{"llm_structured", "comparator", "contract"}, ev.Type) {
+		if ev := s.Evaluate; ev != nil && l.LLM.Enabled &&
+			slices.Contains([]string{"llm_structured", "comparator", "contract"}, ev.Type) {
 			u.hosts[cmp.Or(ev.Host, s.Host, l.LLM.Host)] = true
 			u.others(l.JudgeHosts(s, ev))
 		}

@@ -42,14 +42,21 @@ func TestAncestors(t *testing.T) {
 		{"of another project", within(x, nil, "a-1"), y, nil},
 		{"of both", within(x, within(y, within(x, nil, "a-1"), "b-1"), "a-2"), x, []persistence.ID{"a-1", "a-2"}},
 		{"of an earlier version", []string{"LOOPS_ANCESTORS=a-1,b-1"}, x, []persistence.ID{"a-1", "b-1"}},
-		{"of this version in one of an earlier", within(x, []string{"LOOPS_ANCESTORS=a-1"}, "b-1"), x, []persistence.ID{"a-1", "b-1"}},
-		{"of another project, in the same file of SQLite", within(x, []string{sqlite}, "a-1"), y, []persistence.ID{"a-1"}},
+		{
+			"of this version in one of an earlier", within(x, []string{"LOOPS_ANCESTORS=a-1"}, "b-1"), x,
+			[]persistence.ID{"a-1", "b-1"},
+		},
+		{
+			"of another project, in the same file of SQLite", within(x, []string{sqlite}, "a-1"), y,
+			[]persistence.ID{"a-1"},
+		},
 		{"of another project, in the same database", within(x, []string{server}, "a-1"), y, []persistence.ID{"a-1"}},
 		{"of the project, in another database", append(within(x, []string{sqlite}, "a-1"), server), x, nil},
 		{"of the project, in files", append(within(x, []string{sqlite}, "a-1"), "LOOPS_STORE=dir"), x, nil},
 	} {
 		p := withEnv(c.in, c.env)
-		if got := New(p, Options{Env: append([]string{}, c.env...)}).ancestors(p); fmt.Sprint(got) != fmt.Sprint(c.want) {
+		if got := New(p, Options{Env: append([]string{}, c.env...)}).ancestors(p); fmt.Sprint(got) !=
+			fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v, of %q", c.what, got, c.want, c.env)
 		}
 	}

@@ -67,12 +67,14 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	s.From, s.Address = cmp.Or(s.From, User()), fsm.QuestionAt(open, s.Address)
 	given := Answered{Answer: s, Run: a.Before}
 	if s.Address != "" && !slices.ContainsFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address == s.Address }) {
-		if err := a.answeredFirst(ctx, s.Address, "question "+humanize.Quote(fsm.ShownAddress(s.Address)), 0); err != nil {
+		if err := a.answeredFirst(ctx, s.Address, "question "+humanize.Quote(fsm.ShownAddress(s.Address)), 0); err !=
+			nil {
 			return given, err
 		}
 	}
 	if len(open) == 0 || !a.Before.Resumable && !alive(a.Before) {
-		return given, refuse(NotFound, "run %s asks nothing: it is %s in state %s", id, inspect.Outcome(a.Before), a.Before.State)
+		return given, refuse(NotFound, "run %s asks nothing: it is %s in state %s", id, inspect.Outcome(a.Before),
+			a.Before.State)
 	}
 	unanswered := Unanswered(ctx, store, id, open)
 	if given.Question, err = a.meant(ctx, m, unanswered, s); err != nil {
@@ -88,7 +90,8 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	}
 	if s.Link != "" {
 		if used, err := LinkUsed(ctx, store, id, s.Link); err != nil || !used.IsZero() {
-			return given, cmp.Or(err, error(refuse(Failed, "this link was used at %s: %s", humanize.Clock(used), s.Choice)))
+			return given, cmp.Or(err,
+				error(refuse(Failed, "this link was used at %s: %s", humanize.Clock(used), s.Choice)))
 		}
 	}
 	fields, err := given.check() // the choice by its name
@@ -96,8 +99,12 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 		return given, refuse(Usage, "%v", err)
 	}
 	if !s.Confirmed && given.Question.Confirms(given.Choice) {
-		again := Do(OpAnswer, string(id), Setting{SetQuestion, fsm.ShownAddress(given.Question.Address)}, Setting{SetYes, ""})
-		return given, &Refusal{Kind: Usage, Err: ErrUnconfirmed, Text: textf("%s is a choice to be confirmed: %s %s", given.Choice, again, given.Choice)}
+		again := Do(OpAnswer, string(id), Setting{SetQuestion, fsm.ShownAddress(given.Question.Address)},
+			Setting{SetYes, ""})
+		return given, &Refusal{
+			Kind: Usage, Err: ErrUnconfirmed,
+			Text: textf("%s is a choice to be confirmed: %s %s", given.Choice, again, given.Choice),
+		}
 	}
 	if err := a.first(ctx, given.Question, 0); err != nil {
 		return given, err
@@ -116,14 +123,18 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 		data.Set("person", s.Person)
 	}
 	q := given.Question
-	args := value.NewMap("name", fsm.AnswerName(q.Address), "data", data, "from", s.From, "state", q.Wait.State, "question", value.Truncate(q.Question, mostQuestion))
+	args := value.NewMap("name", fsm.AnswerName(q.Address), "data", data, "from", s.From, "state", q.Wait.State,
+		"question", value.Truncate(q.Question, mostQuestion))
 	if q.Path != "" {
 		args.Set("path", q.Path)
 	}
 	if q.Quorum > 1 {
 		args.Set("quorum", int64(q.Quorum))
 	}
-	c, err := a.record(ctx, persistence.Command{Kind: persistence.CommandAnswer, Segment: persistence.AnySegment, Args: args})
+	c, err := a.record(ctx, persistence.Command{
+		Kind: persistence.CommandAnswer, Segment: persistence.AnySegment,
+		Args: args,
+	})
 	if err != nil {
 		return given, a.notRecorded(err, "the answer")
 	}
@@ -139,12 +150,15 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 
 // meant returns the question that an answer is for. An answer without an address is taken while the run has
 // asked one question in all: who gives it can have seen no other.
-func (a *asking) meant(ctx context.Context, m *fsm.Snapshot, unanswered []*fsm.OpenQuestion, s Answer) (*fsm.OpenQuestion, error) {
+func (a *asking) meant(ctx context.Context, m *fsm.Snapshot, unanswered []*fsm.OpenQuestion,
+	s Answer,
+) (*fsm.OpenQuestion, error) {
 	open := m.Questions()
 	if s.Address != "" {
 		i := slices.IndexFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address == s.Address })
 		if i < 0 {
-			return nil, refuse(NotFound, "run %s asks no question %s%s", a.id, humanize.Quote(fsm.ShownAddress(s.Address)), a.commands("; it asks:", unanswered, s))
+			return nil, refuse(NotFound, "run %s asks no question %s%s", a.id,
+				humanize.Quote(fsm.ShownAddress(s.Address)), a.commands("; it asks:", unanswered, s))
 		}
 		return open[i], nil
 	}
@@ -169,7 +183,8 @@ func (a *asking) commands(front string, questions []*fsm.OpenQuestion, s Answer)
 	}
 	args := []any{}
 	for _, q := range questions {
-		args = append(args, AnswerRemedy(string(a.id), q.Address), choice, q.Wait.State, strings.Join(strings.Fields(value.Truncate(q.Question, mostSaid)), " "))
+		args = append(args, AnswerRemedy(string(a.id), q.Address), choice, q.Wait.State,
+			strings.Join(strings.Fields(value.Truncate(q.Question, mostSaid)), " "))
 	}
 	return Text{front + strings.Repeat("\n  %s %s  (state %s: %s)", len(questions)), args}
 }
@@ -195,7 +210,8 @@ func User() string {
 
 // MayAnswer reports whether who of a question lets this user answer; it does where the user is not known.
 func (a Answer) MayAnswer(q *fsm.OpenQuestion) bool {
-	return len(q.Who) == 0 || len(a.Known) == 0 || slices.ContainsFunc(a.Known, func(name string) bool { return slices.Contains(q.Who, name) })
+	return len(q.Who) == 0 || len(a.Known) == 0 ||
+		slices.ContainsFunc(a.Known, func(name string) bool { return slices.Contains(q.Who, name) })
 }
 
 // mayAnswer refuses an answer of a user who is known and is not among those that are asked.
@@ -204,7 +220,8 @@ func (a *Answered) mayAnswer() error {
 		return nil
 	}
 	who := a.Question.Who
-	return refuse(Usage, "the question of state %s is for %s, and you are %s", humanize.Quote(a.Question.Wait.State), humanize.And(who), humanize.And(a.Known))
+	return refuse(Usage, "the question of state %s is for %s, and you are %s", humanize.Quote(a.Question.Wait.State),
+		humanize.And(who), humanize.And(a.Known))
 }
 
 // check checks the answer against the question, names its choice, and returns what was said beside it, typed.
@@ -236,7 +253,9 @@ func (e *Engine) Questions(ctx context.Context, id persistence.ID) ([]*fsm.OpenQ
 
 // Unanswered returns the questions of a run that have no answer on record yet, with the answers so far to those
 // that need several. A run that no process carries takes its answers when it is resumed.
-func Unanswered(ctx context.Context, store *project.Records, id persistence.ID, open []*fsm.OpenQuestion) []*fsm.OpenQuestion {
+func Unanswered(ctx context.Context, store *project.Records, id persistence.ID,
+	open []*fsm.OpenQuestion,
+) []*fsm.OpenQuestion {
 	if len(open) == 0 {
 		return nil
 	}
@@ -257,7 +276,9 @@ func Given(ctx context.Context, store *project.Records, id persistence.ID) ([]in
 }
 
 // answers returns the answers of a run, and those so far to questions that need several, by address.
-func answers(ctx context.Context, store *project.Records, id persistence.ID) ([]inspect.GivenAnswer, map[string][]fsm.Vote, error) {
+func answers(ctx context.Context, store *project.Records, id persistence.ID) ([]inspect.GivenAnswer,
+	map[string][]fsm.Vote, error,
+) {
 	commands, err := store.Commands(ctx, id, 0)
 	if _, damaged := errors.AsType[*persistence.DamageError](err); damaged || errors.Is(err, persistence.ErrNotFound) {
 		err = nil // of a run that waits in its first state nothing is on record yet
@@ -282,5 +303,6 @@ func (a *asking) answeredFirst(ctx context.Context, address, which string, mine 
 	if given[i].By != "" {
 		by = " by " + given[i].By
 	}
-	return refuse(Failed, "the %s was answered first%s, at %s: %s", which, by, humanize.Clock(given[i].At), given[i].Choice)
+	return refuse(Failed, "the %s was answered first%s, at %s: %s", which, by, humanize.Clock(given[i].At),
+		given[i].Choice)
 }

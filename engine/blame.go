@@ -96,12 +96,14 @@ func (e *Engine) Blame(ctx context.Context, file string, line int) (*Blamed, err
 			return b, nil
 		}
 	}
-	return nil, refuse(NotFound, "no step of a recorded run is known to have written line %d of %s: its files were not kept, "+
-		"or it was written otherwise. Who committed it: git blame -L %d,%d -- %s", b.Line, b.File, b.Line, b.Line, b.File)
+	return nil, refuse(NotFound, "no step of a recorded run is known to have written line %d of %s: its files "+
+		"were not kept, "+
+		"or it was written otherwise. Who committed it: git blame -L %d,%d -- %s", b.Line, b.File, b.Line, b.Line,
+		b.File)
 }
 
-// lastOf returns the snapshot after the last action in the folder that a file is in: a work tree of a branch or a sub-loop, or
-// else that of the run. What an undo wrote is what a step wrote before.
+// lastOf returns the snapshot after the last action in the folder that a file is in: a work tree of a branch or
+// a sub-loop, or else that of the run. What an undo wrote is what a step wrote before.
 func lastOf(all []git.Snapshot, p *project.Project, r persistence.Run, file string) (last git.Snapshot, found bool) {
 	dir := p.Dir
 	if tree := recordedTree(p, r); tree != nil {
@@ -121,7 +123,9 @@ func lastOf(all []git.Snapshot, p *project.Project, r persistence.Run, file stri
 
 // merged returns the snapshot of the step that wrote a line which came in with another one: where that merged the work
 // trees of branches, it is one of a branch.
-func merged(ctx context.Context, at *git.Blamer, all []git.Snapshot, with git.Snapshot, line int) (git.Snapshot, error) {
+func merged(ctx context.Context, at *git.Blamer, all []git.Snapshot, with git.Snapshot, line int) (git.Snapshot,
+	error,
+) {
 	step, _ := fsm.ParseAddress(with.Step)
 	last := map[string]git.Snapshot{} // of each folder
 	for _, s := range all {

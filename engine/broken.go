@@ -53,9 +53,11 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 	case errors.Is(err, fsm.ErrMoved):
 		next = textf("Nothing recorded before is lost. Move it back, then: %s", Do(OpResume, id))
 	case errors.Is(lost, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrRemoved):
-		next = textf("It has no record, so it cannot be resumed. %s, then start anew with: %s", remedy, Do(OpRun, run.Loop))
+		next = textf("It has no record, so it cannot be resumed. %s, then start anew with: %s", remedy,
+			Do(OpRun, run.Loop))
 	case errors.Is(lost, persistence.ErrNotFound):
-		next = textf("Its records were removed, so it cannot be resumed. Keep actions away from %s, then start anew with: %s", where, Do(OpRun, run.Loop))
+		next = textf("Its records were removed, so it cannot be resumed. Keep actions away from %s, then start "+
+			"anew with: %s", where, Do(OpRun, run.Loop))
 	case lost == nil && listLost(err, memory):
 		at, again := "in", "Do the whole list again"
 		if memory.Items == nil || memory.Items != memory.List() {
@@ -64,16 +66,22 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 		if errors.Is(err, persistence.ErrRemoved) {
 			again = "Keep actions away from " + where + ". " + again
 		}
-		next = textf("Which items of the list %s state %s have ended is not known any more; all else that the run remembers is there. %s with: %s",
+		next = textf("Which items of the list %s state %s have ended is not known any more; all else that the run "+
+			"remembers is there. %s with: %s",
 			at, memory.Current, again, Do(OpResume, id, Setting{SetFrom, memory.Current}))
 	case errors.Is(err, persistence.ErrRemoved):
-		next = textf("The history of the run is lost, but not what it remembers. Keep actions away from %s, then: %s", where, Do(OpResume, id))
+		next = textf("The history of the run is lost, but not what it remembers. Keep actions away from %s, then: %s",
+			where, Do(OpResume, id))
 	case lost == nil && memory.Outcome != nil:
-		next = textf("Its end is on record (%s), but a power failure may undo that. %s, then: %s", persistence.StatusOf(*memory.Outcome), remedy, Do(OpStatus, id))
+		next = textf("Its end is on record (%s), but a power failure may undo that. %s, then: %s",
+			persistence.StatusOf(*memory.Outcome), remedy, Do(OpStatus, id))
 	default:
 		next = textf("Nothing recorded before is lost. %s, then: %s", remedy, Do(OpResume, id))
 	}
-	return &Refusal{Kind: NotRecorded, Text: textf("run %s was stopped: %s\n%s", run.ID, humanize.OneLine(err), next), Err: err}
+	return &Refusal{
+		Kind: NotRecorded, Text: textf("run %s was stopped: %s\n%s", run.ID, humanize.OneLine(err), next),
+		Err: err,
+	}
 }
 
 // listLost reports whether a run is in a list, and what has come of its items is lost with its history.
@@ -106,7 +114,8 @@ func (e *Engine) leftBehind(ctx context.Context, j *job, run persistence.Run, m 
 	case !recorded && m.project != "":
 		next = textf("It has no record, so it cannot be resumed. Start anew there with: %s", at(Do(OpRun, run.Loop)))
 	case !recorded:
-		next = textf("It has no record, so it cannot be resumed. Move the folder back, then start anew with: %s", Do(OpRun, run.Loop))
+		next = textf("It has no record, so it cannot be resumed. Move the folder back, then start anew with: %s",
+			Do(OpRun, run.Loop))
 	case m.project != "":
 		next = textf("Nothing recorded before is lost. Continue there with: %s", at(Do(OpResume, id)))
 	default:
@@ -121,11 +130,14 @@ func leftSomewhere(id string, m *MovedError, here bool) Text {
 	resume := Do(OpResume, id)
 	switch {
 	case m.removed && !here:
-		return textf("Its records went with it. If it was moved to another disk, resume it there with: %s", Remedy{Operation: OpResume, Target: id, Plain: true})
+		return textf("Its records went with it. If it was moved to another disk, resume it there with: %s",
+			Remedy{Operation: OpResume, Target: id, Plain: true})
 	case m.removed:
-		return textf("Nothing recorded before is lost. Put the folder back, or resume where it is now, with: %s", resume)
+		return textf("Nothing recorded before is lost. Put the folder back, or resume where it is now, with: %s",
+			resume)
 	case m.project != "": // its path leads elsewhere
-		return textf("Nothing recorded before is lost. Continue there with: %s", Remedy{Operation: OpResume, Target: id, Dir: m.project, Plain: true})
+		return textf("Nothing recorded before is lost. Continue there with: %s",
+			Remedy{Operation: OpResume, Target: id, Dir: m.project, Plain: true})
 	}
 	return textf("Nothing recorded before is lost. Move it back, or resume where it is now, with: %s", resume)
 }
@@ -143,7 +155,9 @@ func (e *Engine) endedThere(j *job, at func(Remedy) Remedy, o fsm.Outcome, m *Mo
 }
 
 // foundAgain returns where a project is now, as a remedy names it, and what is on record of the run there.
-func (e *Engine) foundAgain(ctx context.Context, p *project.Project, id persistence.ID, m *MovedError) (there Remedy, memory *fsm.Snapshot, err error) {
+func (e *Engine) foundAgain(ctx context.Context, p *project.Project, id persistence.ID, m *MovedError) (there Remedy,
+	memory *fsm.Snapshot, err error,
+) {
 	moved := *p
 	if m.project != "" {
 		there.Dir = m.project

@@ -25,7 +25,8 @@ type changes struct {
 func (c *changes) loop() (*fsm.Loop, error) {
 	if c.recorded {
 		if c.def == nil {
-			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or can no longer be read; to resume with the file as it is now: %s",
+			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or can no longer be "+
+				"read; to resume with the file as it is now: %s",
 				c.run.ID, Do(OpResume, string(c.run.ID), Setting{SetForce, ""}))
 		}
 		l, err := c.def.Main().Load()
@@ -61,7 +62,8 @@ func (c *changes) checkSubloops(lib fsm.Library, l *fsm.Loop, memory *fsm.Snapsh
 	for branch, m := range memory.Inside() {
 		inner, err := l.Inner(memory.Current, branch, m, lib)
 		if err != nil {
-			return refuse(Invalid, "run %s is inside the sub-loop %s, which can no longer be read: %v%s", c.run.ID, m.Name, err, c.orRecorded())
+			return refuse(Invalid, "run %s is inside the sub-loop %s, which can no longer be read: %v%s", c.run.ID,
+				m.Name, err, c.orRecorded())
 		}
 		if inner == nil {
 			continue // an action, which is in the loop itself
@@ -98,7 +100,8 @@ func (c *changes) adopt(memory *fsm.Snapshot, path string) {
 func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha string) error {
 	file, id := c.p.Short(l.File), string(c.run.ID)
 	if _, there := l.States[state]; !there && state != "" {
-		return refuse(Invalid, "%s no longer has state %q, which run %s is in; put the state back, or start anew with: %s%s",
+		return refuse(Invalid, "%s no longer has state %q, which run %s is in; put the state back, or start "+
+			"anew with: %s%s",
 			file, state, id, Do(OpRun, c.run.Loop), c.orRecorded())
 	}
 	if sha == "" || sha == l.SHA256 || c.force {
@@ -110,7 +113,8 @@ func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha strin
 		before, _ = was.Load() // what a former version took may be wrong now
 	}
 	if before == nil {
-		return refuse(Invalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it is in, %q, is still there; to resume with the file as it is now: %s",
+		return refuse(Invalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it is in, %q, is "+
+			"still there; to resume with the file as it is now: %s",
 			file, id, sha, l.SHA256, state, force)
 	}
 	lines := loopfile.Differences(before, l)
@@ -118,7 +122,8 @@ func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha strin
 		c.warn.say(textf("%s was edited since run %s began, but means the same", file, id))
 		return nil
 	}
-	return refuse(Invalid, "%s changed since run %s began:\n  %s\nThe state it is in, %q, is still there.\nTo resume with the file as it is now: %s\nTo resume with it as it was:          %s",
+	return refuse(Invalid, "%s changed since run %s began:\n  %s\nThe state it is in, %q, is still there.\n"+
+		"To resume with the file as it is now: %s\nTo resume with it as it was:          %s",
 		file, id, Lines{"  ", lines}, state, force, Do(OpResume, id, Setting{SetDefinition, "recorded"}))
 }
 
@@ -127,7 +132,8 @@ func (c *changes) orRecorded() Text {
 	if c.def == nil || c.recorded {
 		return textf("")
 	}
-	return textf("; or resume with what was recorded: %s", Do(OpResume, string(c.run.ID), Setting{SetDefinition, "recorded"}))
+	return textf("; or resume with what was recorded: %s",
+		Do(OpResume, string(c.run.ID), Setting{SetDefinition, "recorded"}))
 }
 
 // recordedLoops are the sub-loops as they were recorded with a run. What was not is read from its file.

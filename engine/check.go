@@ -83,15 +83,16 @@ func gitPatterns(all []glob.Pattern) (patterns []string) {
 	return patterns
 }
 
-// prepare fits fsm.Config.Prepare: what a process that was killed left laid over the files of an agent is put back before
-// anything else is made.
+// prepare fits fsm.Config.Prepare: what a process that was killed left laid over the files of an agent is put
+// back before anything else is made.
 func (c *checks) prepare(more func(context.Context) (fsm.Event, error)) func(context.Context) (fsm.Event, error) {
 	if _, err := os.Lstat(c.file()); err != nil {
 		return more
 	}
 	return func(ctx context.Context) (fsm.Event, error) {
 		if err := c.finish(ctx); err != nil {
-			return fsm.Event{}, &FilesError{fmt.Errorf("those that lie under the files of a check cannot be put back: %w", err)}
+			return fsm.Event{},
+				&FilesError{fmt.Errorf("those that lie under the files of a check cannot be put back: %w", err)}
 		}
 		if more == nil {
 			return fsm.Event{}, nil
@@ -111,7 +112,8 @@ func (c *checks) start(ctx context.Context, known string) (string, error) {
 		tree, err = w.Tree(ctx)
 	}
 	if err == nil {
-		_, err = w.Keep(ctx, git.ProofRef(string(c.folders.id), git.AtStart), tree, proofMessage(c.folders.id, "Files that a run began with"))
+		_, err = w.Keep(ctx, git.ProofRef(string(c.folders.id), git.AtStart), tree,
+			proofMessage(c.folders.id, "Files that a run began with"))
 	}
 	if err != nil {
 		return "", &FilesError{fmt.Errorf("git cannot keep the files with which the run began: %w", err)}
@@ -157,7 +159,9 @@ func (c *checks) file() string {
 }
 
 // over runs an action while the files of its check are those with which the run began.
-func (c *checks) over(ctx context.Context, next fsm.Runner, a fsm.Action, out func(text string)) (res fsm.Result, err error) {
+func (c *checks) over(ctx context.Context, next fsm.Runner, a fsm.Action, out func(text string)) (res fsm.Result,
+	err error,
+) {
 	failed := c.laid(ctx, a.Dir, a.Check, func(ctx context.Context) { res, err = next.Run(ctx, a, out) })
 	if failed != nil {
 		return res, errors.Join(err, fmt.Errorf("state %s: %w", a.State, failed))
@@ -248,7 +252,9 @@ func (c *checks) finish(ctx context.Context) error {
 const fault = "loops planted this fault: no check of what was here can pass\n"
 
 // planted runs an action in a copy of its folder in whose files there is a fault.
-func (c *checks) planted(ctx context.Context, next fsm.Runner, a fsm.Action, out func(text string)) (fsm.Result, error) {
+func (c *checks) planted(ctx context.Context, next fsm.Runner, a fsm.Action, out func(text string)) (fsm.Result,
+	error,
+) {
 	w := c.folders.of(a.Dir)
 	place := filepath.Join(c.folders.dir, persistence.WalkFolder)
 	top := filepath.Join(place, "copy")
@@ -262,7 +268,9 @@ func (c *checks) planted(ctx context.Context, next fsm.Runner, a fsm.Action, out
 		return fsm.Result{}, err
 	}
 	if a.Check.Start != nil {
-		if tree, err = w.Replace(ctx, tree, a.Check.Begin, func(path string) bool { return covers(a.Check.Start, path) }); err != nil {
+		if tree, err = w.Replace(ctx, tree, a.Check.Begin, func(path string) bool {
+			return covers(a.Check.Start, path)
+		}); err != nil {
 			return fsm.Result{}, err
 		}
 	}
@@ -281,14 +289,18 @@ func (c *checks) planted(ctx context.Context, next fsm.Runner, a fsm.Action, out
 }
 
 // interpreters run the file whose name follows them.
-var interpreters = []string{"sh", "bash", "dash", "zsh", "python", "python3", "node", "deno", "bun", "ruby", "perl", "php", "."}
+var interpreters = []string{
+	"sh", "bash", "dash", "zsh", "python", "python3", "node", "deno", "bun", "ruby", "perl",
+	"php", ".",
+}
 
 // runs reports whether a script runs a file, as far as its words show that: it is executable or the argument of an
 // interpreter.
 func runs(script, name string, mode fs.FileMode) bool {
 	words := strings.FieldsFunc(script, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`", r) })
 	for i, word := range words {
-		if strings.TrimPrefix(word, "./") == name && (mode&0o111 != 0 || i > 0 && slices.Contains(interpreters, filepath.Base(words[i-1]))) {
+		if strings.TrimPrefix(word, "./") == name &&
+			(mode&0o111 != 0 || i > 0 && slices.Contains(interpreters, filepath.Base(words[i-1]))) {
 			return true
 		}
 	}
@@ -305,7 +317,8 @@ func plant(dir string, files []string, a fsm.Action) error {
 	defer root.Close()
 	planted := 0
 	for _, name := range files {
-		if covers(a.Check.Spare, name) || a.Check.Only != nil && !covers(a.Check.Only, name) || strings.HasPrefix(name, ".loops/") {
+		if covers(a.Check.Spare, name) || a.Check.Only != nil && !covers(a.Check.Only, name) ||
+			strings.HasPrefix(name, ".loops/") {
 			continue
 		}
 		info, err := root.Lstat(name)

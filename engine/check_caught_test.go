@@ -26,15 +26,17 @@ func (v verifier) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.
 	return v.Runner.Run(ctx, a, out)
 }
 
-// A hundred agents make random changes to the tests, make them pass, and end with exit code 0. The check of each has the
-// files with which the run began, fails, and leaves the files as the agent left them.
+// A hundred agents make random changes to the tests, make them pass, and end with exit code 0. The check of
+// each has the files with which the run began, fails, and leaves the files as the agent left them.
 func TestCheckCatchesEachAgent(t *testing.T) {
 	t.Parallel()
 	testenv.Command(t, "git")
 	const agents = 100
 	p := newLifeProject(t, "")
 	p.Env = gitEnv()
-	shell(t, p.Dir, "git init -q && mkdir -p tests/a src && echo 'grep -q good src/a && sh tests/a/more.sh' > tests/run.sh && echo 'test -e src/done' > tests/a/more.sh && echo bad > src/a && git add . && git commit -q -m one")
+	shell(t, p.Dir, "git init -q && mkdir -p tests/a src && echo 'grep -q good src/a && sh tests/a/more.sh' > "+
+		"tests/run.sh && echo 'test -e src/done' > tests/a/more.sh && echo bad > src/a && git add . && git "+
+		"commit -q -m one")
 	pattern, err := glob.Compile("tests/**")
 	if err != nil {
 		t.Fatal(err)
@@ -63,15 +65,20 @@ func TestCheckCatchesEachAgent(t *testing.T) {
 			}
 		}
 		cheat := []string{
-			"echo 'exit 0' > tests/run.sh", "rm -rf tests; mkdir tests; echo 'exit 0' > tests/run.sh", "echo tests >> .gitignore; echo 'exit 0' > tests/run.sh",
-			"rm -rf tests; mkdir -p other; echo 'exit 0' > other/run.sh; ln -s other tests", "rm -rf tests/run.sh; ln -s /dev/null tests/run.sh",
-			"git rm -rqf --cached tests; echo 'exit 0' > tests/run.sh", "git -C tests init -q; echo 'exit 0' > tests/run.sh", "echo 'exit 0' > tests/run.sh; git add -A; git commit -qm ok",
+			"echo 'exit 0' > tests/run.sh", "rm -rf tests; mkdir tests; echo 'exit 0' > tests/run.sh",
+			"echo tests >> .gitignore; echo 'exit 0' > tests/run.sh",
+			"rm -rf tests; mkdir -p other; echo 'exit 0' > other/run.sh; ln -s other tests",
+			"rm -rf tests/run.sh; ln -s /dev/null tests/run.sh",
+			"git rm -rqf --cached tests; echo 'exit 0' > tests/run.sh",
+			"git -C tests init -q; echo 'exit 0' > tests/run.sh",
+			"echo 'exit 0' > tests/run.sh; git add -A; git commit -qm ok",
 		}[change.IntN(8)]
 		shell(t, p.Dir, cheat+"; sh tests/run.sh; echo ok")
 		left := filesOfTree(t, p.Dir)
 		v := verifier{r, func() { sameFiles(t, fmt.Sprintf("agent %d (%s): the check", n, cheat), tests, want) }}
 		res, err := c.over(t.Context(), v, fsm.Action{
-			Kind: fsm.KindShell, Text: "sh tests/run.sh", State: "test", Step: n + 1, Attempt: 1, Check: &fsm.CheckRun{Start: patterns, Begin: begin},
+			Kind: fsm.KindShell, Text: "sh tests/run.sh", State: "test", Step: n + 1, Attempt: 1,
+			Check: &fsm.CheckRun{Start: patterns, Begin: begin},
 		}, nil)
 		if err != nil {
 			t.Fatalf("agent %d (%s): %v", n, cheat, err)

@@ -104,7 +104,8 @@ func (e *Engine) Ask(ctx context.Context, id persistence.ID, c Command) (Effect,
 	case persistence.CommandExtend:
 		err = a.extend(ctx, c.Extend)
 	default:
-		err = misuse("", "%q is no command for a run; they are stop, drain, kill, pause, unpause, wake and extend", string(c.Kind))
+		err = misuse("", "%q is no command for a run; they are stop, drain, kill, pause, unpause, wake and extend",
+			string(c.Kind))
 	}
 	return a.Effect, err
 }
@@ -135,7 +136,9 @@ func (a *asking) now(ctx context.Context) (persistence.Run, error) {
 
 // send records a command for the run and wakes its owner. What cannot be recorded is sent as signals, if there are any
 // for it. A run that ended meanwhile is no error.
-func (a *asking) send(ctx context.Context, kind persistence.CommandKind, segment int, verb string, signals ...syscall.Signal) error {
+func (a *asking) send(ctx context.Context, kind persistence.CommandKind, segment int, verb string,
+	signals ...syscall.Signal,
+) error {
 	r := a.Before
 	_, err := a.record(ctx, persistence.Command{Kind: kind, Segment: segment})
 	if err == nil {
@@ -171,8 +174,11 @@ func (a *asking) notRecorded(err error, what string) error {
 	if !uncertain(err) {
 		return because(NotRecorded, err, what+" could not be recorded for run "+string(a.id))
 	}
-	return &Refusal{Kind: NotRecorded, Err: err, Text: textf("it is not certain whether %s was recorded for run %s: %s; before you repeat it, look: %s",
-		what, a.id, fmt.Sprint(err), Do(OpStatus, string(a.id)))}
+	return &Refusal{
+		Kind: NotRecorded, Err: err,
+		Text: textf("it is not certain whether %s was recorded for run %s: %s; before you repeat it, look: %s",
+			what, a.id, fmt.Sprint(err), Do(OpStatus, string(a.id))),
+	}
 }
 
 func (a *asking) record(ctx context.Context, c persistence.Command) (persistence.Command, error) {
@@ -229,7 +235,8 @@ func (a *asking) obeys(verb, participle string) error {
 	case !alive(r):
 		return refuse(NotFound, "nothing to %s: run %s is %s", verb, r.ID, inspect.Outcome(r))
 	case r.Foreign || !r.Held && project.Seen(r):
-		return refuse(Failed, "run %s is carried by another program (pid %d), which cannot be %s; stop it with: %s", r.ID, r.Owner.PID, participle, Do(OpStop, string(r.ID)))
+		return refuse(Failed, "run %s is carried by another program (pid %d), which cannot be %s; stop it with: %s",
+			r.ID, r.Owner.PID, participle, Do(OpStop, string(r.ID)))
 	}
 	return nil
 }
@@ -351,7 +358,8 @@ func (a *asking) unpause(ctx context.Context) error {
 		return !held, err
 	})
 	if err == nil && !on {
-		err = refuse(Failed, "run %s was asked to continue and is still paused after %s; is its process (pid %d) stopped?", r.ID, humanize.Duration(unpauseWait), r.Owner.PID)
+		err = refuse(Failed, "run %s was asked to continue and is still paused after %s; is its process "+
+			"(pid %d) stopped?", r.ID, humanize.Duration(unpauseWait), r.Owner.PID)
 	}
 	return a.look(ctx, err)
 }

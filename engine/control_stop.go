@@ -48,7 +48,8 @@ func (a *asking) stop(ctx context.Context, c Command) (err error) {
 	}
 	switch {
 	case r.Foreign && !project.Seen(r):
-		return refuse(Failed, "run %s is of little-loops, whose process (pid %d %s) cannot be reached from here; there, this does it: %s", r.ID, r.Owner.PID, project.Where(r.Owner), Do(OpStop, string(r.ID)))
+		return refuse(Failed, "run %s is of little-loops, whose process (pid %d %s) cannot be reached from here; "+
+			"there, this does it: %s", r.ID, r.Owner.PID, project.Where(r.Owner), Do(OpStop, string(r.ID)))
 	case r.Foreign:
 		err = tellRun(a.store, r, "stop", syscall.SIGTERM, syscall.SIGCONT)
 	default:
@@ -72,7 +73,8 @@ func (a *asking) stop(ctx context.Context, c Command) (err error) {
 	return err
 }
 
-// stopSuspended ends a suspended run, which no process carries, as one that its user stopped: unblock does not continue it.
+// stopSuspended ends a suspended run, which no process carries, as one that its user stopped: unblock does not
+// continue it.
 func (a *asking) stopSuspended(ctx context.Context) error {
 	end := func(m *fsm.Snapshot) *fsm.Batch { return fsm.StopAt(m, cmp.Or(a.from, User()), time.Now()) }
 	if err := endUnowned(ctx, a.store.Store, a.e.p, a.Before, end); err != nil {
@@ -82,7 +84,9 @@ func (a *asking) stopSuspended(ctx context.Context) error {
 }
 
 // endUnowned takes over a run that no process carries, and records its end.
-func endUnowned(ctx context.Context, store persistence.Store, p *project.Project, r persistence.Run, end func(*fsm.Snapshot) *fsm.Batch) error {
+func endUnowned(ctx context.Context, store persistence.Store, p *project.Project, r persistence.Run,
+	end func(*fsm.Snapshot) *fsm.Batch,
+) error {
 	def, err := store.Definition(ctx, r.ID)
 	if err != nil {
 		return err
@@ -92,7 +96,8 @@ func endUnowned(ctx context.Context, store persistence.Store, p *project.Project
 		return err
 	}
 	journal, m, err := store.Resume(ctx, r.ID, persistence.Spec{
-		Loop: r.Loop, File: r.File, SHA256: r.SHA256, Definition: def, Scope: []string{p.RunDir(r.ID)}, MaxSteps: r.MaxSteps, Options: r.Options,
+		Loop: r.Loop, File: r.File, SHA256: r.SHA256, Definition: def, Scope: []string{p.RunDir(r.ID)},
+		MaxSteps: r.MaxSteps, Options: r.Options,
 		Owner: owner, Mark: p.RecordsMark(), StartedAt: time.Now(),
 	})
 	if err != nil {
@@ -111,7 +116,8 @@ func endUnowned(ctx context.Context, store persistence.Store, p *project.Project
 		for _, ev := range b.Events {
 			because.Add(ev)
 		}
-		m.Outcome.Reason, m.Outcome.FailedItems = because.Reason(*m.Outcome, &fsm.Loop{}), because.FailedItems(*m.Outcome)
+		m.Outcome.Reason, m.Outcome.FailedItems = because.Reason(*m.Outcome, &fsm.Loop{}),
+			because.FailedItems(*m.Outcome)
 	}
 	err = journal.Record(ctx, b)
 	return errors.Join(err, journal.Close(context.WithoutCancel(ctx)))
@@ -125,11 +131,13 @@ func (a *asking) stopGit(ctx context.Context, grace time.Duration) (bool, error)
 		return false, nil
 	}
 	if err := p.Owner.Signal(syscall.SIGTERM); err != nil {
-		return false, refuse(Failed, "run %s is %s, and git is %s for it; its process (pid %d) cannot be told to stop: %s", a.id, inspect.Outcome(a.Before), p.Doing, p.Owner.PID, humanize.OneLine(err))
+		return false, refuse(Failed, "run %s is %s, and git is %s for it; its process (pid %d) cannot be "+
+			"told to stop: %s", a.id, inspect.Outcome(a.Before), p.Doing, p.Owner.PID, humanize.OneLine(err))
 	}
 	ended, err := until(ctx, grace, func() (bool, error) { return PhaseIn(dir) == nil, nil })
 	if err == nil && !ended {
-		return false, refuse(Failed, "run %s is %s, and git is %s for it; pid %d was told to stop and has not within %s; kill it: kill -9 %d",
+		return false, refuse(Failed, "run %s is %s, and git is %s for it; pid %d was told to stop and has not "+
+			"within %s; kill it: kill -9 %d",
 			a.id, inspect.Outcome(a.Before), p.Doing, p.Owner.PID, humanize.Duration(grace), p.Owner.PID)
 	}
 	return ended, err
@@ -149,7 +157,8 @@ func (a *asking) drain(ctx context.Context, c Command) error {
 	case m == nil && err != nil:
 		return a.store.Failed(err)
 	case m == nil || m.List() == nil:
-		return refuse(Undecided, "run %s does not work on a list now: it is in state %s; to stop it in the middle of that: %s", r.ID, r.State, Do(OpStop, string(r.ID)))
+		return refuse(Undecided, "run %s does not work on a list now: it is in state %s; to stop it in the "+
+			"middle of that: %s", r.ID, r.State, Do(OpStop, string(r.ID)))
 	}
 	if err := a.send(ctx, c.Kind, r.Segment, "stop"); err != nil {
 		return err
@@ -177,7 +186,8 @@ func (a *asking) awaitEnd(ctx context.Context, limit time.Duration) (bool, error
 		}
 		a.Run = now
 		if now.Segment != a.Before.Segment && alive(now) {
-			return false, refuse(Conflict, "run %s ended and was resumed meanwhile, by pid %d; stop it with: %s", a.id, now.Owner.PID, Do(OpStop, string(a.id)))
+			return false, refuse(Conflict, "run %s ended and was resumed meanwhile, by pid %d; stop it with: %s",
+				a.id, now.Owner.PID, Do(OpStop, string(a.id)))
 		}
 		return !alive(now), nil
 	})
@@ -190,7 +200,8 @@ func (a *asking) kill(ctx context.Context, grace time.Duration) error {
 	did := textf("run %s did not stop within %s", r.ID, humanize.Duration(grace))
 	switch {
 	case r.Foreign || project.Seen(r) && !r.Held:
-		return refuse(Failed, "%s; its process (pid %d) still runs, and is not one that stop may kill. Look at what its action does, or end it: kill -9 %d (it stays resumable)", did, r.Owner.PID, r.Owner.PID)
+		return refuse(Failed, "%s; its process (pid %d) still runs, and is not one that stop may kill. Look at what "+
+			"its action does, or end it: kill -9 %d (it stays resumable)", did, r.Owner.PID, r.Owner.PID)
 	case !project.Seen(r):
 		return a.killUnseen(ctx, did)
 	case r.Owner.PID == os.Getpid():
@@ -201,14 +212,16 @@ func (a *asking) kill(ctx context.Context, grace time.Duration) error {
 	}
 	ended, err := a.awaitEnd(ctx, killWait)
 	if err == nil && !ended {
-		err = refuse(Failed, "%s; its process (pid %d) was killed and is still there: it hangs in the kernel", did, r.Owner.PID)
+		err = refuse(Failed, "%s; its process (pid %d) was killed and is still there: it hangs in the kernel", did,
+			r.Owner.PID)
 	}
 	if err != nil {
 		return err
 	}
 	_, err = a.e.Reconcile(ctx, r.ID)
 	if err != nil {
-		return refuse(Failed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: %s", did, r.Owner.PID, humanize.OneLine(err), Do(OpSweep, ""))
+		return refuse(Failed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix "+
+			"that, then: %s", did, r.Owner.PID, humanize.OneLine(err), Do(OpSweep, ""))
 	}
 	return a.look(ctx, nil)
 }
@@ -221,7 +234,8 @@ func (a *asking) killUnseen(ctx context.Context, did Text) error {
 	}
 	ended, err := a.awaitEnd(ctx, killWait)
 	if err == nil && !ended {
-		err = refuse(Failed, "%s; that is recorded for its process (pid %d %s), which does not act on it: end that process there, or wait until it does", did, r.Owner.PID, project.Where(r.Owner))
+		err = refuse(Failed, "%s; that is recorded for its process (pid %d %s), which does not act on it: end that "+
+			"process there, or wait until it does", did, r.Owner.PID, project.Where(r.Owner))
 	}
 	return err
 }

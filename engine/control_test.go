@@ -63,7 +63,8 @@ func TestStopOfAnotherSegment(t *testing.T) {
 				t.Fatal(err)
 			}
 			run.Kill()
-			if r, err := run.Wait(ctx); err != nil || r.Outcome.TerminatedBy != fsm.EndMaxSteps && r.Outcome.TerminatedBy != fsm.EndUserStopped {
+			if r, err := run.Wait(ctx); err != nil || r.Outcome.TerminatedBy != fsm.EndMaxSteps &&
+				r.Outcome.TerminatedBy != fsm.EndUserStopped {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			if _, err := e.Control(ctx, run.ID(), Command{Kind: persistence.CommandStop}); err == nil {
@@ -105,7 +106,8 @@ func TestControlFromAnotherEngine(t *testing.T) {
 			if err != nil || effect.Run.Status != persistence.UserStopped || effect.Killed || effect.Unrecorded != nil {
 				t.Errorf("%+v, %v", effect, err)
 			}
-			if r, err := run.Wait(ctx); err != nil || r.Outcome.TerminatedBy != fsm.EndUserStopped || r.Next.Operation == "" {
+			if r, err := run.Wait(ctx); err != nil || r.Outcome.TerminatedBy != fsm.EndUserStopped ||
+				r.Next.Operation == "" {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})

@@ -36,7 +36,8 @@ func (a *asking) wake(ctx context.Context) error {
 		if first.Event != "" {
 			what, remedy = "the event "+humanize.Quote(first.Event), Do("signal", string(r.ID))
 		}
-		return refuse(Failed, "nothing to wake: run %s waits for %s in state %s, which only comes from outside: %s", r.ID, what, r.State, remedy)
+		return refuse(Failed, "nothing to wake: run %s waits for %s in state %s, which only comes from outside: %s",
+			r.ID, what, r.State, remedy)
 	}
 	if err := a.obeys("wake", "woken"); err != nil {
 		return err
@@ -75,7 +76,8 @@ func (a *asking) wake(ctx context.Context) error {
 		return true, nil
 	})
 	if err == nil && !woken {
-		err = refuse(Failed, "run %s was asked to continue and still waits after %s; is its process (pid %d) stopped?", r.ID, humanize.Duration(wakeWait), r.Owner.PID)
+		err = refuse(Failed, "run %s was asked to continue and still waits after %s; is its process "+
+			"(pid %d) stopped?", r.ID, humanize.Duration(wakeWait), r.Owner.PID)
 	}
 	return a.look(ctx, err)
 }

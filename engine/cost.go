@@ -18,7 +18,9 @@ import (
 // checkCost reads the prices of a project, and refuses a loop with a budget in dollars whose prompts have no known
 // cost: their host does not report it, and no table has a price for their model. Sub-loops are looked at when they
 // prompt.
-func (e *Engine) checkCost(p *project.Project, l *fsm.Loop, choice project.Agents, conf *config.Config) (project.Prices, error) {
+func (e *Engine) checkCost(p *project.Project, l *fsm.Loop, choice project.Agents,
+	conf *config.Config,
+) (project.Prices, error) {
 	known, err := p.Pricer()
 	if err != nil {
 		return nil, err
@@ -45,10 +47,12 @@ func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config
 			continue
 		}
 		limits := "the budget limits cost_usd"
-		if _, ok := conf.At[project.BudgetCostKey]; ok && conf.Budget.Cost > 0 && l.Budget != nil && l.Budget.CostUSD == conf.Budget.Cost {
+		if _, ok := conf.At[project.BudgetCostKey]; ok && conf.Budget.Cost > 0 && l.Budget != nil &&
+			l.Budget.CostUSD == conf.Budget.Cost {
 			limits = p.SettingPlace(conf, project.BudgetCostKey) + " limits the cost"
 		}
-		return st, fmt.Sprintf("%s, but the cost of state %s is not known: %s. Name a model with a price, put its price into %s, limit tokens instead, or set allow_unknown_cost: true",
+		return st, fmt.Sprintf("%s, but the cost of state %s is not known: %s. Name a model with a price, put its "+
+			"price into %s, limit tokens instead, or set allow_unknown_cost: true",
 			limits, humanize.Quote(name), what, p.Short(p.PricesFile()))
 	}
 	return nil, ""
@@ -83,7 +87,8 @@ func UncountedCeiling(p *project.Project, l *fsm.Loop, r *action.Runner) (*fsm.S
 			continue
 		}
 		if what := unknownCost(l, st, r); what != "" {
-			return st, fmt.Sprintf("the cost_ceiling of state %s counts nothing here: %s. Name a model with a price, or put its price into %s", humanize.Quote(name), what, p.Short(p.PricesFile()))
+			return st, fmt.Sprintf("the cost_ceiling of state %s counts nothing here: %s. Name a model with a "+
+				"price, or put its price into %s", humanize.Quote(name), what, p.Short(p.PricesFile()))
 		}
 	}
 	return nil, ""
@@ -110,7 +115,9 @@ func RaisedLimit(e fsm.Event) Setting {
 
 // reprice puts a price on what was used when no price was known, as far as all of it has a price now. What was recorded
 // stays.
-func reprice(ctx context.Context, store *project.Records, run persistence.Run, memory *fsm.Snapshot, known project.Prices) error {
+func reprice(ctx context.Context, store *project.Records, run persistence.Run, memory *fsm.Snapshot,
+	known project.Prices,
+) error {
 	if memory.Spent.Unpriced == 0 {
 		return nil
 	}

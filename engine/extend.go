@@ -58,14 +58,18 @@ func (f *Extend) Set(text string) error {
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		name, amount, ok := strings.Cut(strings.TrimSpace(part), "=")
-		i := slices.IndexFunc(ExtendKinds, func(k ExtendKind) bool { return k.Name == name || slices.Contains(k.Also, name) })
+		i := slices.IndexFunc(ExtendKinds, func(k ExtendKind) bool {
+			return k.Name == name || slices.Contains(k.Also, name)
+		})
 		if !ok || i < 0 {
-			return fmt.Errorf("%s is no limit: expected %s%s", humanize.Quote(part), ExtendForms, humanize.DidYouMean(name, names))
+			return fmt.Errorf("%s is no limit: expected %s%s", humanize.Quote(part), ExtendForms,
+				humanize.DidYouMean(name, names))
 		}
 		k := ExtendKinds[i]
 		v, err := project.BudgetAmount(cmp.Or(k.Key, "steps"), strings.TrimPrefix(amount, "+"))
 		if err != nil {
-			return fmt.Errorf("%s more of %s: expected a number above 0, such as in %s", humanize.Quote(amount), k.Name, ExtendForms)
+			return fmt.Errorf("%s more of %s: expected a number above 0, such as in %s", humanize.Quote(amount),
+				k.Name, ExtendForms)
 		}
 		if _, twice := f.By[k.Name]; twice {
 			return fmt.Errorf("%s is given twice", k.Name)

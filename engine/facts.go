@@ -33,9 +33,14 @@ func (e *Engine) facts(j *job, id persistence.ID) fsm.Facts {
 		// it is made after the first event, with what its branch has and nothing else
 		ahead := j.tree != nil && j.project.TreeGone("")
 		head, branch := look.commit(ctx, ahead)
-		fields := []fsm.Field{{Key: "head_sha", Value: head}, {Key: "branch", Value: branch}, {Key: "worktree_digest", Value: look.digest(ctx, ahead)}}
+		fields := []fsm.Field{
+			{Key: "head_sha", Value: head},
+			{Key: "branch", Value: branch},
+			{Key: "worktree_digest", Value: look.digest(ctx, ahead)},
+		}
 		if data, err := os.ReadFile(j.loop.File); err == nil && filepath.IsAbs(j.loop.File) {
-			fields = append(fields, fsm.Field{Key: "loop_yaml_path", Value: j.loop.File}, fsm.Field{Key: "loop_yaml_sha256", Value: hash(string(data))})
+			fields = append(fields, fsm.Field{Key: "loop_yaml_path", Value: j.loop.File},
+				fsm.Field{Key: "loop_yaml_sha256", Value: hash(string(data))})
 		}
 		return fields
 	}

@@ -48,8 +48,8 @@ func (e *FilesError) Unwrap() error { return e.Err }
 // LoginRefused reports whether what git printed means that a server refuses its login.
 func LoginRefused(text string) bool { return fsm.LoginRefused(text) }
 
-// filesRefused returns what suspends a run that stopped because the repository of its files refuses the login of git; nil =
-// it stopped by something else.
+// filesRefused returns what suspends a run that stopped because the repository of its files refuses the login
+// of git; nil = it stopped by something else.
 func filesRefused(err error) *fsm.Suspension {
 	if _, is := errors.AsType[*FilesError](err); !is {
 		return nil
@@ -61,9 +61,12 @@ func filesRefused(err error) *fsm.Suspension {
 	return fsm.PushSuspension(away.Remote, "kept", away)
 }
 
-// SuspendUnfetched ends a run that no process carries as suspended, because the repository of its files refuses the login of git.
-// It reports whether that is on record: a run that was never begun has no record of its own, and stays queued.
-func SuspendUnfetched(ctx context.Context, store persistence.Store, p *project.Project, r persistence.Run, away *git.AwayError) (o fsm.Outcome, recorded bool, _ error) {
+// SuspendUnfetched ends a run that no process carries as suspended, because the repository of its files refuses
+// the login of git. It reports whether that is on record: a run that was never begun has no record of its own,
+// and stays queued.
+func SuspendUnfetched(ctx context.Context, store persistence.Store, p *project.Project, r persistence.Run,
+	away *git.AwayError,
+) (o fsm.Outcome, recorded bool, _ error) {
 	s := fsm.PushSuspension(away.Remote, "fetched", away)
 	if r.Status == persistence.Queued {
 		m := &fsm.Snapshot{Current: r.State}
@@ -84,7 +87,9 @@ func SuspendUnfetched(ctx context.Context, store persistence.Store, p *project.P
 
 // suspendFiles ends a run as suspended where it was recorded last, because its files cannot be kept until a person does
 // something. It reports whether that is on record.
-func (e *Engine) suspendFiles(ctx context.Context, j *job, id persistence.ID, seen *recording, s *fsm.Suspension) (o fsm.Outcome, recorded bool) {
+func (e *Engine) suspendFiles(ctx context.Context, j *job, id persistence.ID, seen *recording,
+	s *fsm.Suspension,
+) (o fsm.Outcome, recorded bool) {
 	m, err := j.store.Snapshot(ctx, id)
 	if err != nil || m.Outcome != nil {
 		return o, false
@@ -207,7 +212,9 @@ func (k *keeping) prepare(more func(context.Context) (fsm.Event, error)) func(co
 	}
 	return func(ctx context.Context) (fsm.Event, error) {
 		if more != nil {
-			return fsm.Event{}, &FilesError{errors.New("those of a run that is in a work tree of its own do not travel; start it without a work tree")}
+			return fsm.Event{},
+				&FilesError{errors.New("those of a run that is in a work tree of its own do not travel; start it " +
+					"without a work tree")}
 		}
 		recorded, err := RecordedFiles(ctx, k.store, k.id)
 		if err != nil {
@@ -233,7 +240,8 @@ func (k *keeping) event() fsm.Event {
 		for i, name := range some {
 			names[i] = name
 		}
-		ev.Fields = append(ev.Fields, fsm.Field{Key: "left", Value: int64(all)}, fsm.Field{Key: "left_names", Value: names})
+		ev.Fields = append(ev.Fields, fsm.Field{Key: "left", Value: int64(all)},
+			fsm.Field{Key: "left_names", Value: names})
 	}
 	k.left = inspect.LeftFiles(ev)
 	return ev

@@ -31,8 +31,8 @@ states:
   done: {terminal: true}
 `
 
-// dying is what keeps the files of a run whose process dies at a call of Keep, before or after it is done, or that meets an
-// error there.
+// dying is what keeps the files of a run whose process dies at a call of Keep, before or after it is done, or
+// that meets an error there.
 type dying struct {
 	engine.Files
 	calls, at int
@@ -67,9 +67,12 @@ func newTravels(t *testing.T) travels {
 	t.Helper()
 	testenv.Command(t, "git")
 	f := travels{
-		t: t, remote: filepath.Join(t.TempDir(), "remote.git"), work: t.TempDir(), state: "XDG_STATE_HOME=" + t.TempDir(),
+		t: t, remote: filepath.Join(t.TempDir(), "remote.git"), work: t.TempDir(),
+		state: "XDG_STATE_HOME=" + t.TempDir(),
 		store: "sqlite:" + filepath.Join(t.TempDir(), "runs.db"), machines: []string{t.TempDir(), t.TempDir()},
-		runGit: git.Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none", "GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false"), 0),
+		runGit: git.Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_COUNT=2",
+			"GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none", "GIT_CONFIG_KEY_1=maintenance.auto",
+			"GIT_CONFIG_VALUE_1=false"), 0),
 	}
 	f.git(f.work, "init", "-q", "--bare", f.remote)
 	f.git(f.remote, "config", "receive.autogc", "false")
@@ -77,7 +80,10 @@ func newTravels(t *testing.T) travels {
 	if err := os.Mkdir(filepath.Join(f.work, ".loops"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{".loops/travel.yaml": travelLoop, "log.txt": "", ".gitignore": ".loops/*\n!.loops/travel.yaml\n"} {
+	for name, text := range map[string]string{
+		".loops/travel.yaml": travelLoop, "log.txt": "",
+		".gitignore": ".loops/*\n!.loops/travel.yaml\n",
+	} {
 		if err := os.WriteFile(filepath.Join(f.work, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +105,9 @@ func (f travels) git(dir string, args ...string) string {
 }
 
 // carry has a machine carry a run ("" = a new one) until it ends.
-func (f travels) carry(ctx context.Context, name, machine, id, commit string, with dying) (string, engine.Result, error) {
+func (f travels) carry(ctx context.Context, name, machine, id, commit string, with dying) (string, engine.Result,
+	error,
+) {
 	f.t.Helper()
 	m, err := git.OpenMirror(ctx, f.runGit, machine, f.remote)
 	if err != nil {
@@ -110,12 +118,16 @@ func (f travels) carry(ctx context.Context, name, machine, id, commit string, wi
 		f.t.Fatal(err)
 	}
 	defer tree.Close()
-	p, err := project.Open(tree.Dir, project.Options{Store: f.store, Env: append(os.Environ(), "EMAIL=t@localhost", f.state)})
+	p, err := project.Open(tree.Dir,
+		project.Options{Store: f.store, Env: append(os.Environ(), "EMAIL=t@localhost", f.state)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	with.Files = tree
-	e := engine.New(p, engine.Options{Env: append(os.Environ(), "LOOPS_VERIFY=1", "EMAIL=t@localhost"), Files: func(persistence.ID) engine.Files { return &with }})
+	e := engine.New(p, engine.Options{
+		Env:   append(os.Environ(), "LOOPS_VERIFY=1", "EMAIL=t@localhost"),
+		Files: func(persistence.ID) engine.Files { return &with },
+	})
 	defer e.Close()
 	request := engine.Request{Start: &engine.StartRequest{Loop: "travel"}}
 	if id != "" {
@@ -184,7 +196,8 @@ func TestFilesTravel(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			if err != nil {
-				if _, is := errors.AsType[*engine.FilesError](err); !is || !strings.Contains(err.Error(), "See that their repository can be reached") {
+				if _, is := errors.AsType[*engine.FilesError](err); !is ||
+					!strings.Contains(err.Error(), "See that their repository can be reached") {
 					t.Errorf("%s: it says %v", name, err)
 				}
 				if _, _, err := f.carry(ctx, tree, f.machines[1], id, f.recorded(ctx, id), dying{}); err != nil {
@@ -197,14 +210,17 @@ func TestFilesTravel(t *testing.T) {
 }
 
 // A run whose files the repository refuses, because the login of git expired, is suspended where it was recorded last,
-// wherever that is: in a state, in a list, before its first state. It is suspended again while that lasts, and then continues
-// without a step, or a line in a file, too many.
+// wherever that is: in a state, in a list, before its first state. It is suspended again while that lasts, and
+// then continues without a step, or a line in a file, too many.
 func TestFilesRefused(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	f := newTravels(t)
-	refused := &git.AwayError{Remote: "https://me@git.example/x.git", Err: errors.New("fatal: Authentication failed for 'https://git.example/x.git/'"), Refused: true}
+	refused := &git.AwayError{
+		Remote: "https://me@git.example/x.git",
+		Err:    errors.New("fatal: Authentication failed for 'https://git.example/x.git/'"), Refused: true,
+	}
 	for at := 1; at < 7; at++ {
 		if !*testenv.Torture && at != 1 && at != 2 && at != 4 {
 			continue
@@ -216,7 +232,9 @@ func TestFilesRefused(t *testing.T) {
 			if err != nil || o.TerminatedBy != fsm.EndSuspended || o.SuspendedBy != "git:git.example" || !o.Refused {
 				t.Fatalf("%s: %v, %+v", name, err, o)
 			}
-			if !strings.Contains(o.Error, "the files of the run cannot be kept: the repository https://me@git.example/x.git refuses the login of git") ||
+			if !strings.Contains(o.Error,
+				"the files of the run cannot be kept: the repository https://me@git.example/x.git refuses "+
+					"the login of git") ||
 				!strings.HasPrefix(o.Remedy, "give git a login for git.example") || o.Reason == "" {
 				t.Errorf("%s: it says %q and %q, and the reason is %q", name, o.Error, o.Remedy, o.Reason)
 			}

@@ -77,8 +77,10 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	l, recorded := over.Apply(made.loop)
 	recorded = keepOptions(recorded, run, inspect.ScheduledAtOption)
 	if n := from.point.Step; l.MaxSteps > 0 && n > l.MaxSteps {
-		return nil, refuse(Usage, "steps count on, so step %d would be behind the cap of %s; give it a higher one:\n  %s", n, humanize.Count(l.MaxSteps, "step"),
-			Do(OpFork, string(run.ID), Setting{SetAt, strconv.Itoa(n)}, Setting{SetMaxSteps, strconv.Itoa(n + l.MaxSteps)}))
+		return nil, refuse(Usage, "steps count on, so step %d would be behind the cap of %s; give it a "+
+			"higher one:\n  %s", n, humanize.Count(l.MaxSteps, "step"),
+			Do(OpFork, string(run.ID), Setting{SetAt, strconv.Itoa(n)},
+				Setting{SetMaxSteps, strconv.Itoa(n + l.MaxSteps)}))
 	}
 	planned, err := from.context(l, &r)
 	if err != nil {
@@ -122,7 +124,10 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{project: p, loop: l, keeper: &project.Keeper{}, over: over, config: conf, prices: known, tree: tree, lock: r.Lock, leave: run.ID}
+	j := &job{
+		project: p, loop: l, keeper: &project.Keeper{}, over: over, config: conf, prices: known, tree: tree,
+		lock: r.Lock, leave: run.ID,
+	}
 	if tree != nil {
 		tree.boxed = j.boxed()
 	}
@@ -148,7 +153,8 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	tree.describe(&j.spec, p, l, planned)
 	j.announce = func() { made.tell(run, r.Warn) }
 	plan := &Plan{Project: p, Loop: l, Values: planned, Tree: tree.planned(p), job: j, Fork: &ForkPlan{
-		Run: run, Origin: from.origin(), State: from.point.State, Step: from.point.Step, Changed: made.lines, Folder: dir, Own: own, Empty: r.Empty,
+		Run: run, Origin: from.origin(), State: from.point.State, Step: from.point.Step, Changed: made.lines,
+		Folder: dir, Own: own, Empty: r.Empty,
 		Captured: from.memory.Captured.Keys(), Spent: from.spent(), Items: from.lists(),
 	}}
 	j.begin(func(journal persistence.Journal, began time.Time) (func(fsm.Config) *fsm.Executor, error) {
@@ -162,14 +168,21 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 		Fill(from.memory.Context, l, journal.Dir())
 		notes = append(append(notes, from.notes()...), from.spent()...)
 		if files.Tree != "" {
-			notes = append(notes, textf("files: as they were before step %d of run %s; to have those back that are here now: %s", from.point.Step, run.ID, Do(OpUndo, string(journal.Run().ID))))
+			notes = append(notes,
+				textf("files: as they were before step %d of run %s; to have those back that are here now: %s",
+					from.point.Step, run.ID, Do(OpUndo, string(journal.Run().ID))))
 		}
 		if old := recordedTree(p, run); old != nil && tree == nil {
-			notes = append(notes, textf("run %s worked in the work tree %s, this one works in %s; a tree of its own: %s", run.ID, p.Short(old.tree.Path), p.Dir, Setting{Name: SetWorktree}))
+			notes = append(notes,
+				textf("run %s worked in the work tree %s, this one works in %s; a tree of its own: %s", run.ID,
+					p.Short(old.tree.Path), p.Dir, Setting{Name: SetWorktree}))
 		}
 		shown := journal.Run()
 		shown.State, shown.Step = from.point.State, from.point.Step-1
-		j.header = Header{Loop: l, File: p.Short(l.File), Run: shown, Begin: began, Origin: j.spec.Origin, Retry: r.Retry, Notes: notes}
+		j.header = Header{
+			Loop: l, File: p.Short(l.File), Run: shown, Begin: began, Origin: j.spec.Origin,
+			Retry: r.Retry, Notes: notes,
+		}
 		return func(cfg fsm.Config) *fsm.Executor {
 			made.changes.adopt(from.memory, "")
 			from.memory.Context = j.secrets.remembered(from.memory.Context)
@@ -214,7 +227,8 @@ func forkValues(pairs []string) (*value.Map, error) {
 		case !ok || key == "":
 			return nil, misuse(OpFork, "%s: expected KEY=VALUE", Setting{SetValue, strconv.Quote(pair)})
 		case strings.HasPrefix(key, "captured.") || strings.HasPrefix(key, "messages"):
-			return nil, misuse(OpFork, "%s: it sets values of the context; what was captured and said is as it was. To change that, fork the step that captured it", Setting{SetValue, strconv.Quote(pair)})
+			return nil, misuse(OpFork, "%s: it sets values of the context; what was captured and said is as it was. "+
+				"To change that, fork the step that captured it", Setting{SetValue, strconv.Quote(pair)})
 		}
 		given.Set(key, val)
 	}

@@ -14,7 +14,9 @@ const filesOption = "files"
 
 // forkFiles returns the snapshot with the files that a fork begins with; the zero one where it takes them as they are.
 // Where it works in the same folder as the other run, changes of others there are refused, as Undo does.
-func (e *Engine) forkFiles(ctx context.Context, from *forkPlace, r *ForkRequest, tree *runTree) (none git.Snapshot, _ error) {
+func (e *Engine) forkFiles(ctx context.Context, from *forkPlace, r *ForkRequest, tree *runTree) (none git.Snapshot,
+	_ error,
+) {
 	if !r.Files {
 		return none, nil
 	}
@@ -34,7 +36,8 @@ func (e *Engine) forkFiles(ctx context.Context, from *forkPlace, r *ForkRequest,
 		}
 		return shot, nil
 	case tree == nil && old != nil:
-		return none, refuse(Usage, "run %s worked in a work tree of its own, and its files are not those of this checkout; give the new run a tree: %s", from.run.ID, Setting{Name: SetWorktree})
+		return none, refuse(Usage, "run %s worked in a work tree of its own, and its files are not those of this "+
+			"checkout; give the new run a tree: %s", from.run.ID, Setting{Name: SetWorktree})
 	}
 	u, err := e.undoing(ctx, from.run, step)
 	if err != nil {
@@ -73,8 +76,8 @@ func (s *snapshots) prepare(more func(context.Context) (fsm.Event, error)) func(
 	}
 }
 
-// begin brings the files to those that the run begins with, and keeps those that were there. A begin that was cut short is
-// finished by the next one.
+// begin brings the files to those that the run begins with, and keeps those that were there. A begin that was
+// cut short is finished by the next one.
 func (s *snapshots) begin(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -70,7 +70,9 @@ func failedItems(ctx context.Context, f project.Finder, run persistence.Run) (Te
 		return textf("no item of a list of it failed"), nil
 	}
 	all, good := r.failed.count()
-	return textf("to do the %s of step %d again that did not end well, begin a new run: %s", humanize.Count(all-good, "item"), r.failed.point.Step, r.failed.command(run.ID, branchOf(ctx, f.Project, run)...)), nil
+	return textf("to do the %s of step %d again that did not end well, begin a new run: %s",
+		humanize.Count(all-good, "item"), r.failed.point.Step,
+		r.failed.command(run.ID, branchOf(ctx, f.Project, run)...)), nil
 }
 
 // forkItems are the items that a fork takes over from the other run.
@@ -103,7 +105,9 @@ func (f *forkPlace) lists() (lists []ForkItems) {
 // notes says what is taken over.
 func (f *forkPlace) notes() (notes []Text) {
 	for _, l := range f.lists() {
-		notes = append(notes, textf("%d of %s of state %s are taken over from run %s", l.Taken, humanize.Count(l.Count, "item"), l.State, f.run.ID))
+		notes = append(notes,
+			textf("%d of %s of state %s are taken over from run %s", l.Taken, humanize.Count(l.Count, "item"),
+				l.State, f.run.ID))
 	}
 	return notes
 }
@@ -113,27 +117,36 @@ func (r *forkSearch) retryItems(ctx context.Context, p inspect.ForkPoint, rerun 
 	id, found := r.run.ID, r.retry
 	if found == nil || found.point.Step != p.Step {
 		if r.failed == nil {
-			return nil, refuse(NotFound, "no item of a list of run %s failed, so there is none to do again; to do a whole list again: %s", id, Do(OpFork, string(id), at(p.Step)))
+			return nil, refuse(NotFound, "no item of a list of run %s failed, so there is none to do again; to do a "+
+				"whole list again: %s", id, Do(OpFork, string(id), at(p.Step)))
 		}
-		return nil, refuse(NotFound, "in step %d of run %s no item of a list failed; those of step %d did: %s", p.Step, id, r.failed.point.Step, r.failed.command(id, branchOf(ctx, r.finder.Project, r.run)...))
+		return nil, refuse(NotFound, "in step %d of run %s no item of a list failed; those of step %d did: %s",
+			p.Step, id, r.failed.point.Step, r.failed.command(id, branchOf(ctx, r.finder.Project, r.run)...))
 	}
 	items := &forkItems{lists: found.lists, rerun: rerun, store: r.finder.Store, run: id, files: map[string]bool{}}
 	left := 0
 	for _, l := range found.lists {
 		left += l.Count - l.Taken(rerun)
 		if !l.Over && (alive(r.run) || r.run.Resumable) {
-			return nil, refuse(Undecided, "run %s is not done with its list in step %d; it continues with what is left of that, and with the items that failed: %s", id, p.Step,
+			return nil, refuse(Undecided, "run %s is not done with its list in step %d; it continues with what is "+
+				"left of that, and with the items that failed: %s", id, p.Step,
 				Do(OpResume, string(id), Setting{Name: SetRetryFailed}))
 		}
 	}
 	if left == 0 {
-		return nil, refuse(Undecided, "the items of step %d of run %s that did not come to yes were cut short, and idempotent: false does not let them be done again. Check what they did, then run them again with\n  %s", p.Step, id,
+		return nil, refuse(Undecided, "the items of step %d of run %s that did not come to yes were cut short, and "+
+			"idempotent: false does not let them be done again. Check what they did, then run them again with\n  %s",
+			p.Step, id,
 			found.command(id, append([]Setting{{Name: SetRerun}}, branchOf(ctx, r.finder.Project, r.run)...)...))
 	}
 	around := func(seq uint64) (before, after persistence.Moment, err error) {
-		err = untilFree(ctx, endedIn(r.finder.Store), func() (err error) { before, after, err = r.finder.Store.Around(ctx, id, seq); return err })
+		err = untilFree(ctx, endedIn(r.finder.Store), func() (err error) {
+			before, after, err = r.finder.Store.Around(ctx, id, seq)
+			return err
+		})
 		if err != nil && project.IsDamage(err) {
-			err = refuse(NotRecorded, "what run %s remembered in step %d cannot be read: %v; to do the whole list again: %s", id, p.Step, err, Do(OpFork, string(id), at(p.Step)))
+			err = refuse(NotRecorded, "what run %s remembered in step %d cannot be read: %v; to do the whole "+
+				"list again: %s", id, p.Step, err, Do(OpFork, string(id), at(p.Step)))
 		} else if err != nil {
 			err = r.finder.Store.Failed(err)
 		}
@@ -162,14 +175,17 @@ func (r *forkSearch) retryItems(ctx context.Context, p inspect.ForkPoint, rerun 
 	}
 	memory, err := fsm.RetryItems(lists, last, rerun)
 	if tree, is := errors.AsType[*fsm.ListTreeError](err); is {
-		return nil, refuse(Undecided, "%v, and a fork does not work there: what they changed would be missing. To do all of step %d again: %s", tree, p.Step, Do(OpFork, string(id), at(p.Step)))
+		return nil, refuse(Undecided, "%v, and a fork does not work there: what they changed would be missing. To "+
+			"do all of step %d again: %s", tree, p.Step, Do(OpFork, string(id), at(p.Step)))
 	}
 	if err != nil {
-		return nil, refuse(NotRecorded, "the items of step %d of run %s cannot be taken over: %v; to do all of it again: %s", p.Step, id, err, Do(OpFork, string(id), at(p.Step)))
+		return nil, refuse(NotRecorded, "the items of step %d of run %s cannot be taken over: %v; to do all "+
+			"of it again: %s", p.Step, id, err, Do(OpFork, string(id), at(p.Step)))
 	}
 	for ev, err := range items.events(ctx, nil) {
 		if err != nil {
-			return nil, refuse(NotRecorded, "the results of step %d of run %s cannot be read: %v; to do all of it again: %s", p.Step, id, err, Do(OpFork, string(id), at(p.Step)))
+			return nil, refuse(NotRecorded, "the results of step %d of run %s cannot be read: %v; to do all "+
+				"of it again: %s", p.Step, id, err, Do(OpFork, string(id), at(p.Step)))
 		}
 		name(items.files, ev.Get("output_file"))
 	}
@@ -231,10 +247,14 @@ func (f *forkPlace) checkTree(ctx context.Context, p *project.Project, o Options
 		return nil // the fork works there, too
 	case s.Files > 0 || s.Commits > 0:
 		step := at(f.point.Step)
-		return refuse(Undecided, "what the items of run %s changed is in its work tree, on branch %s, and not in %s. To work there, too:\n  %s\nor merge that branch first, or do all of step %d again: %s", f.run.ID, old.tree.Branch, p.Dir,
-			Do(OpFork, string(f.run.ID), step, Setting{Name: SetRetryFailed}, Setting{SetWorktree, old.tree.Branch}), f.point.Step, Do(OpFork, string(f.run.ID), step))
+		return refuse(Undecided, "what the items of run %s changed is in its work tree, on branch %s, and not in "+
+			"%s. To work there, too:\n  %s\nor merge that branch first, or do all of step %d again: %s", f.run.ID,
+			old.tree.Branch, p.Dir,
+			Do(OpFork, string(f.run.ID), step, Setting{Name: SetRetryFailed}, Setting{SetWorktree, old.tree.Branch}),
+			f.point.Step, Do(OpFork, string(f.run.ID), step))
 	case s.Tip == "" && old.end == git.Discard:
-		return refuse(Undecided, "what the items of run %s changed was discarded with its work tree; to do all of step %d again: %s", f.run.ID, f.point.Step, Do(OpFork, string(f.run.ID), at(f.point.Step)))
+		return refuse(Undecided, "what the items of run %s changed was discarded with its work tree; to do all of "+
+			"step %d again: %s", f.run.ID, f.point.Step, Do(OpFork, string(f.run.ID), at(f.point.Step)))
 	}
 	return nil
 }

@@ -32,7 +32,9 @@ func (f *forkPlace) workFolder(p *project.Project) (dir string, own bool) {
 
 // move copies what the run left in its working folder to another one, and has all that is remembered name that.
 // Where the copy is to be durable, it is so before that memory is recorded.
-func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, empty, durable bool) (notes []Text, err error) {
+func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, empty, durable bool) (notes []Text,
+	err error,
+) {
 	from, own := f.workFolder(p)
 	if !own {
 		f.folders = movedSince(p, f.run, f.memory)
@@ -58,9 +60,15 @@ func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, emp
 	if f.items != nil {
 		maps.Copy(named, f.items.files)
 	}
-	c, err := persistence.CopyWork(ctx, real, to, func(rel string) bool { return action.WrittenByRunner(rel) && !named[rel] })
+	c, err := persistence.CopyWork(ctx, real, to, func(rel string) bool {
+		return action.WrittenByRunner(rel) && !named[rel]
+	})
 	if err != nil {
-		return nil, &Refusal{Kind: Failed, Err: err, Text: textf("what run %s left in %s cannot be copied: %v; begin without it: %s", f.run.ID, p.Short(real), err, Setting{Name: SetEmpty})}
+		return nil, &Refusal{
+			Kind: Failed, Err: err,
+			Text: textf("what run %s left in %s cannot be copied: %v; begin without it: %s", f.run.ID, p.Short(real),
+				err, Setting{Name: SetEmpty}),
+		}
 	}
 	if c.Files > 0 && durable {
 		if err := disk.SyncTree(to); err != nil {
@@ -68,10 +76,12 @@ func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, emp
 		}
 	}
 	if c.Files > 0 {
-		notes = append(notes, textf("copied %s (%s) from %s/, as they are now", humanize.Count(c.Files, "file"), humanize.Bytes(c.Bytes), p.Short(real)))
+		notes = append(notes, textf("copied %s (%s) from %s/, as they are now", humanize.Count(c.Files, "file"),
+			humanize.Bytes(c.Bytes), p.Short(real)))
 	}
 	if n := len(c.Left); n > 0 {
-		notes = append(notes, textf("left out %s/%s, which is neither a file nor a link within the folder%s", p.Short(real), relTo(real, c.Left[0]), map[bool]string{true: fmt.Sprintf(", and %d more", n-1)}[n > 1]))
+		notes = append(notes, textf("left out %s/%s, which is neither a file nor a link within the folder%s",
+			p.Short(real), relTo(real, c.Left[0]), map[bool]string{true: fmt.Sprintf(", and %d more", n-1)}[n > 1]))
 	}
 	return notes, nil
 }
@@ -95,7 +105,9 @@ func outputsNamed(m *fsm.Snapshot) map[string]bool {
 }
 
 // outputFile is the path of the file of a long output.
-var outputFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`output/[0-9]{6,}[\w.~@+-]*\.(out|err)`) })
+var outputFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`output/[0-9]{6,}[\w.~@+-]*\.(out|err)`)
+})
 
 // name adds the files of long outputs that are named in values.
 func name(named map[string]bool, values ...any) {
@@ -123,5 +135,6 @@ func (f *forkPlace) spent() []Text {
 	if s.Unpriced > 0 {
 		cost = "more than " + cost
 	}
-	return []Text{textf("budgets start at zero; run %s had used %s and %s tokens until there", f.run.ID, cost, humanize.Tokens(s.Usage.Total()))}
+	return []Text{textf("budgets start at zero; run %s had used %s and %s tokens until there", f.run.ID, cost,
+		humanize.Tokens(s.Usage.Total()))}
 }

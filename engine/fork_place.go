@@ -30,7 +30,9 @@ func (f *forkPlace) origin() *persistence.Origin {
 }
 
 // forkPlace finds the place of a run that a request names, and what the run remembered there.
-func (e *Engine) forkPlace(ctx context.Context, f project.Finder, run persistence.Run, o *ForkRequest) (*forkPlace, error) {
+func (e *Engine) forkPlace(ctx context.Context, f project.Finder, run persistence.Run, o *ForkRequest) (*forkPlace,
+	error,
+) {
 	r := &forkSearch{finder: f, run: run, at: cmp.Or(o.At, lastStep)}
 	if err := r.read(ctx); err != nil {
 		return nil, err
@@ -151,7 +153,8 @@ func (r *forkSearch) step() (int, error) {
 		case r.last == nil:
 			return 1, nil
 		case r.behind != nil:
-			return 0, refuse(NotRecorded, "the last step of run %s is not known: %v; the last that can be read: %s", r.run.ID, r.behind, at(r.last.Step))
+			return 0, refuse(NotRecorded, "the last step of run %s is not known: %v; the last that can be read: %s",
+				r.run.ID, r.behind, at(r.last.Step))
 		}
 		return r.last.Step, nil
 	}
@@ -160,13 +163,15 @@ func (r *forkSearch) step() (int, error) {
 	}
 	if a, ok := fsm.ParseAddress(given); ok {
 		n := a.Hops[0].Step
-		return 0, misuse(see, "%s: a run is forked at a step of its own; %s does all of step %d again, with its %s", Setting{SetAt, given}, at(n), n,
+		return 0, misuse(see, "%s: a run is forked at a step of its own; %s does all of step %d again, with its %s",
+			Setting{SetAt, given}, at(n), n,
 			map[bool]string{true: "sub-loop", false: "branches and items"}[a.Hops[0].Branch == ""])
 	}
 	if r.visit != nil {
 		return r.visit.Step, nil
 	}
-	return 0, misuse(see, "%s: expected a step, a number from 1 as %s shows it, a state that the run entered, or last", Setting{SetAt, strconv.Quote(given)}, Do(OpHistory, ""))
+	return 0, misuse(see, "%s: expected a step, a number from 1 as %s shows it, a state that the run "+
+		"entered, or last", Setting{SetAt, strconv.Quote(given)}, Do(OpHistory, ""))
 }
 
 // point returns the point of a step, also of the one that the run has not entered yet.
@@ -178,13 +183,15 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 	p = cmp.Or(p, r.visit)
 	switch {
 	case p != nil && p.Handler:
-		return *p, refuse(Usage, "step %d of run %s was done because a cap had been reached, and leads nowhere: fork an earlier step, or raise the cap: %s",
+		return *p, refuse(Usage, "step %d of run %s was done because a cap had been reached, and leads nowhere: "+
+			"fork an earlier step, or raise the cap: %s",
 			step, id, Do(OpResume, string(id), Setting{SetExtend, "steps=20"}))
 	case p != nil:
 		return *p, nil
 	}
 	next := 0 // the step that comes next, if it can be forked
-	if m, err := r.finder.Store.Snapshot(ctx, id); err == nil && m.Phase == fsm.PhasePending && !m.StepsCapped && !m.PassCapped {
+	if m, err := r.finder.Store.Snapshot(ctx, id); err == nil && m.Phase == fsm.PhasePending && !m.StepsCapped &&
+		!m.PassCapped {
 		if next = m.Step + 1; next == step {
 			return inspect.ForkPoint{Step: step, State: m.Current, Seq: r.track.Last + 1}, nil
 		}
@@ -193,15 +200,19 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 		return inspect.ForkPoint{}, refuse(NotRecorded, "step %d of run %s is not to be found: %v", step, id, r.damage)
 	}
 	if r.last == nil {
-		return inspect.ForkPoint{}, refuse(NotFound, "run %s has no step %d: that it entered a state is not on record", id, step)
+		return inspect.ForkPoint{},
+			refuse(NotFound, "run %s has no step %d: that it entered a state is not on record", id, step)
 	}
 	switch first, last, o := r.first, r.last, r.run.Origin; {
 	case step < first.Step && o != nil:
 		if found, err := r.finder.Run(ctx, "", string(o.ID)); err == nil && len(found) == 0 {
-			return inspect.ForkPoint{}, refuse(NotFound, "step %d was before run %s began, as a fork of run %s, which no longer exists; expected %s or later", step, id, o, at(first.Step))
+			return inspect.ForkPoint{},
+				refuse(NotFound, "step %d was before run %s began, as a fork of run %s, which no longer exists; "+
+					"expected %s or later", step, id, o, at(first.Step))
 		}
-		return inspect.ForkPoint{}, refuse(NotFound, "step %d was before run %s began, as a fork of run %s; fork that: %s",
-			step, id, o, Do(OpFork, string(o.ID), at(step)))
+		return inspect.ForkPoint{},
+			refuse(NotFound, "step %d was before run %s began, as a fork of run %s; fork that: %s",
+				step, id, o, Do(OpFork, string(o.ID), at(step)))
 	case step > last.Step && alive(r.run):
 		return inspect.ForkPoint{}, refuse(NotFound, "run %s has no step %d yet: it is at step %d", id, step, last.Step)
 	case step > last.Step:
@@ -213,9 +224,12 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 		if most > first.Step {
 			until = fmt.Sprintf(" to %d", most)
 		}
-		return inspect.ForkPoint{}, refuse(NotFound, "run %s has no step %d: expected %s%s", id, step, at(first.Step), until)
+		return inspect.ForkPoint{}, refuse(NotFound, "run %s has no step %d: expected %s%s", id, step, at(first.Step),
+			until)
 	}
-	return inspect.ForkPoint{}, refuse(NotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step, id, cmp.Or(r.later, r.first).Step)
+	return inspect.ForkPoint{},
+		refuse(NotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step,
+			id, cmp.Or(r.later, r.first).Step)
 }
 
 // memory returns what the run remembered before a point.
@@ -225,12 +239,16 @@ func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snap
 		return r.foreign(ctx, p)
 	}
 	var before, after persistence.Moment
-	err := untilFree(ctx, endedIn(r.finder.Store), func() (err error) { before, after, err = r.finder.Store.Around(ctx, id, p.Seq); return err })
+	err := untilFree(ctx, endedIn(r.finder.Store), func() (err error) {
+		before, after, err = r.finder.Store.Around(ctx, id, p.Seq)
+		return err
+	})
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
 		return nil, err
 	case project.IsDamage(err):
-		return nil, refuse(NotRecorded, "what run %s remembered before step %d cannot be read: %v; try an earlier step", id, p.Step, err)
+		return nil, refuse(NotRecorded, "what run %s remembered before step %d cannot be read: %v; try "+
+			"an earlier step", id, p.Step, err)
 	case err != nil:
 		return nil, r.finder.Store.Failed(err)
 	}
@@ -239,7 +257,8 @@ func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snap
 	}
 	text, last := fmt.Sprintf("what run %s remembered before step %d is not on record", id, p.Step), textf("")
 	if after.Memory != nil && after.Memory.Step > p.Step || p.Done > 0 && after.Seq >= p.Done || after.Memory == nil {
-		text += ": of a run that was imported or copied, or that an older version recorded in a database, only what it remembered last is kept"
+		text += ": of a run that was imported or copied, or that an older version recorded in a database, only what " +
+			"it remembered last is kept"
 	}
 	if l := r.last; l != nil && l.Step != p.Step {
 		if m, err := r.memory(ctx, *l); err == nil && m != nil {
@@ -267,7 +286,8 @@ func (r *forkSearch) foreign(ctx context.Context, p inspect.ForkPoint) (*fsm.Sna
 		return m, nil
 	}
 	if m.StepsCapped || m.PassCapped {
-		return nil, refuse(NotFound, "%s: that was when a cap had been reached, so none of its steps can be forked; raise the cap: %s", text, Do(OpResume, string(r.run.ID), Setting{SetExtend, "steps=20"}))
+		return nil, refuse(NotFound, "%s: that was when a cap had been reached, so none of its steps can be forked; "+
+			"raise the cap: %s", text, Do(OpResume, string(r.run.ID), Setting{SetExtend, "steps=20"}))
 	}
 	return nil, refuse(NotFound, "%s: it is at step %d, the only one that can be forked: %s", text, stands, at(stands))
 }

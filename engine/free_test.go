@@ -25,13 +25,45 @@ func TestUntilFree(t *testing.T) {
 		{"free", []error{nil}, 1, nil},
 		{"another error", []error{other}, 1, other},
 		{"held by a live process", []error{&persistence.HeldError{Owner: living}}, 1, &persistence.HeldError{}},
-		{"locked by a live process", []error{&persistence.ConflictError{Owner: living}}, 1, &persistence.ConflictError{}},
-		{"held by a dead one for a while", []error{&persistence.HeldError{Owner: dead}, &persistence.ConflictError{Owner: dead}, nil}, 3, nil},
-		{"held by a live process whose run has ended", []error{&persistence.HeldError{ID: "over", Owner: living}, nil}, 2, nil},
-		{"locked by a live process whose run has ended", []error{&persistence.ConflictError{Holder: "over", Owner: living}, nil}, 2, nil},
-		{"locked by a run that is not ended", []error{&persistence.ConflictError{Holder: "on", Owner: living}}, 1, &persistence.ConflictError{}},
-		{"locked by a run of that name in another store", []error{&persistence.ConflictError{Holder: "over", Store: "elsewhere", Owner: living}}, 1, &persistence.ConflictError{}},
-		{"held by a dead one for ever", []error{&persistence.HeldError{Owner: dead}}, freeTries, &persistence.HeldError{}},
+		{
+			"locked by a live process",
+			[]error{&persistence.ConflictError{Owner: living}},
+			1,
+			&persistence.ConflictError{},
+		},
+		{
+			"held by a dead one for a while",
+			[]error{&persistence.HeldError{Owner: dead}, &persistence.ConflictError{Owner: dead}, nil},
+			3, nil,
+		},
+		{
+			"held by a live process whose run has ended",
+			[]error{&persistence.HeldError{ID: "over", Owner: living}, nil},
+			2, nil,
+		},
+		{
+			"locked by a live process whose run has ended",
+			[]error{&persistence.ConflictError{Holder: "over", Owner: living}, nil},
+			2, nil,
+		},
+		{
+			"locked by a run that is not ended",
+			[]error{&persistence.ConflictError{Holder: "on", Owner: living}},
+			1,
+			&persistence.ConflictError{},
+		},
+		{
+			"locked by a run of that name in another store",
+			[]error{&persistence.ConflictError{Holder: "over", Store: "elsewhere", Owner: living}},
+			1,
+			&persistence.ConflictError{},
+		},
+		{
+			"held by a dead one for ever",
+			[]error{&persistence.HeldError{Owner: dead}},
+			freeTries,
+			&persistence.HeldError{},
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := 0

@@ -32,8 +32,12 @@ func giveTypes(l *fsm.Loop, given *value.Map) error {
 		switch reader := readers[key]; {
 		case err == nil && (cmp.Or(reader, readers[""]) != "" || value.Text(v) == value.TrimSpace(text)):
 			given.Set(key, v)
-		case err != nil && reader != "" && !slices.ContainsFunc(l.Parameters, func(p fsm.Parameter) bool { return p.Name == key }): // else CheckGiven says so
-			wrong = append(wrong, textf("%s: %s; %s", Setting{SetContext, key + "=" + humanize.Quote(text)}, err, reader))
+		// else CheckGiven says so
+		case err != nil && reader != "" && !slices.ContainsFunc(l.Parameters, func(p fsm.Parameter) bool {
+			return p.Name == key
+		}):
+			wrong = append(wrong, textf("%s: %s; %s", Setting{SetContext, key + "=" + humanize.Quote(text)}, err,
+				reader))
 		}
 	}
 	if wrong == nil {
@@ -94,7 +98,10 @@ type notJSON string
 
 func (e notJSON) Error() string { return string(e) }
 
-var errNotJSON = map[string]error{"list": notJSON("expected a list, as JSON"), "map": notJSON("expected a map, as JSON")}
+var errNotJSON = map[string]error{
+	"list": notJSON("expected a list, as JSON"),
+	"map":  notJSON("expected a map, as JSON"),
+}
 
 // valueReaders returns which keys of the context a loop reads as values and not only as texts, each with what
 // reads it first; the key "" stands for all of them.
@@ -118,7 +125,8 @@ func valueReaders(l *fsm.Loop) map[string]string {
 	eachText(loopfile.ObjectOf(l), func(text string) {
 		for _, ref := range expr.References(text) {
 			key, path, deep := strings.Cut(ref.Path, ".")
-			if ref.Namespace == "context" && !ref.Escaped && (deep && path != "" || slices.Contains(ref.Filters, "json")) {
+			if ref.Namespace == "context" && !ref.Escaped &&
+				(deep && path != "" || slices.Contains(ref.Filters, "json")) {
 				add(key, "the loop reads it as "+ref.Text)
 			}
 		}

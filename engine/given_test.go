@@ -12,7 +12,8 @@ import (
 // Values of --context were texts, so that "context.n > 3" failed where n was given.
 func TestGivenValuesAreReadAsTheLoopReadsThem(t *testing.T) {
 	t.Parallel()
-	const head = "name: x\ninitial: a\nparameters:\n  p: {type: boolean}\ncontext: {n: 3, on: false, list: [1], map: {k: 1}}\nstates:\n  b: {terminal: true}\n"
+	const head = "name: x\ninitial: a\nparameters:\n  p: {type: boolean}\n" +
+		"context: {n: 3, on: false, list: [1], map: {k: 1}}\nstates:\n  b: {terminal: true}\n"
 	for _, c := range []struct{ name, state, pair, want string }{
 		{"a number in a condition", "a: {route: [{when: context.n > 3, to: b}, {to: b}]}", "n=5", `5`},
 		{"a number that is written otherwise", "a: {route: [{when: context.n > 3, to: b}, {to: b}]}", "n=007", `7`},

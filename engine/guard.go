@@ -15,14 +15,16 @@ import (
 	"loops/persistence"
 )
 
-// walks are the folders that a run's actions change, by their paths: one [git.Walk] each. Methods may be called at once.
+// walks are the folders that a run's actions change, by their paths: one [git.Walk] each. Methods may be called
+// at once.
 type walks struct {
 	p   *project.Project
 	env []string
 	id  persistence.ID
 	dir string // the working folder of the run
 
-	sparing bool     // a sandbox keeps actions from changing loops and settings, so that what changes there is of others
+	// a sandbox keeps actions from changing loops and settings, so that what changes there is of others
+	sparing bool
 	below   []string // see [git.Walk.Below]
 	include []string // see [git.Walk.Include]
 	largest int64    // see [git.Walk.Largest]
@@ -89,8 +91,8 @@ func newWalks(p *project.Project, env []string, id persistence.ID, dir string) *
 	return &walks{p: p, env: env, id: id, dir: dir, all: map[string]*git.Walk{}, found: map[string]foundFiles{}}
 }
 
-// recordFiles returns the files that runs of a project are recorded in and that may be among those of a user: a database
-// of SQLite.
+// recordFiles returns the files that runs of a project are recorded in and that may be among those of a user: a
+// database of SQLite.
 func recordFiles(p *project.Project) []string {
 	location, _, _ := p.Main().Location() // the store is open
 	if path, ok := project.SQLiteFile(location); ok {
@@ -107,7 +109,8 @@ func (w *walks) of(dir string) *git.Walk {
 	walk := w.all[dir]
 	if walk == nil {
 		sum := sha256.Sum256([]byte(dir))
-		walk = git.NewWalk(w.env, GitWait(w.p), dir, filepath.Join(w.dir, persistence.WalkFolder, hex.EncodeToString(sum[:6])))
+		walk = git.NewWalk(w.env, GitWait(w.p), dir,
+			filepath.Join(w.dir, persistence.WalkFolder, hex.EncodeToString(sum[:6])))
 		walk.Apart, walk.Below, walk.Include, walk.Largest = recordFiles(w.p), w.below, w.include, w.largest
 		w.all[dir] = walk
 	}

@@ -14,7 +14,8 @@ type successor struct{ agent *action.Detached }
 
 // spawn fits fsm.Config.Spawn. The agent gets the command that resumes the run, in the folder of the project, and what
 // the handoff said.
-func (s *successor) spawn(e *Engine, j *job, r *action.Runner, id persistence.ID) func(context.Context, string, string, string) (int, error) {
+func (s *successor) spawn(e *Engine, j *job, r *action.Runner, id persistence.ID) func(context.Context, string,
+	string, string) (int, error) {
 	return func(_ context.Context, host, permissions, continuation string) (int, error) {
 		prompt := "Continue loop execution. Run: " + e.command(Do(OpResume, string(id)))
 		if continuation != "" {
@@ -23,7 +24,9 @@ func (s *successor) spawn(e *Engine, j *job, r *action.Runner, id persistence.ID
 		agent, err := r.Detach(action.Detachment{
 			Host: host, Permissions: permissions, Prompt: prompt, Dir: j.project.Main().Dir,
 			// It may outlive the runs around this one, so it has no part in their scopes.
-			Env: slices.DeleteFunc(e.actionEnv(), func(kv string) bool { return strings.HasPrefix(kv, EnvAncestors+"=") }),
+			Env: slices.DeleteFunc(e.actionEnv(), func(kv string) bool {
+				return strings.HasPrefix(kv, EnvAncestors+"=")
+			}),
 		})
 		if err != nil {
 			return 0, err

@@ -93,7 +93,10 @@ func (e *Engine) Signal(ctx context.Context, id persistence.ID, s fsm.Signal) (S
 	if s.From != "" {
 		args.Set("from", s.From)
 	}
-	c, err := a.record(ctx, persistence.Command{Kind: persistence.CommandSignal, Segment: persistence.AnySegment, Args: args})
+	c, err := a.record(ctx, persistence.Command{
+		Kind: persistence.CommandSignal, Segment: persistence.AnySegment,
+		Args: args,
+	})
 	if _, over := errors.AsType[*persistence.EndedError](err); over {
 		return sent, refuse(NotFound, "run %s is %s: nothing in it will wait for %s again", id, a.Before.Status, s.Name)
 	}

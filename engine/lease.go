@@ -39,5 +39,9 @@ func takenOver(run persistence.Run, fenced *persistence.FencedError) error {
 	if fenced.Owner == (persistence.Owner{}) {
 		next = textf("Resume with: %s", Do(OpResume, string(run.ID)))
 	}
-	return &Refusal{Kind: Conflict, Text: textf("%s; this one stopped, and recorded nothing after that\n%s", humanize.OneLine(fenced), next), Err: fenced}
+	return &Refusal{
+		Kind: Conflict,
+		Text: textf("%s; this one stopped, and recorded nothing after that\n%s", humanize.OneLine(fenced), next),
+		Err:  fenced,
+	}
 }

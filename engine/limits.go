@@ -58,18 +58,21 @@ func (l usedUp) more(given bool, held *fsm.Loop, m *fsm.Snapshot) Setting {
 // still: it would end again at once. l has the overrides in it, held those from before.
 func (o *ResumeRequest) checkLimits(run persistence.Run, l, held *fsm.Loop, m *fsm.Snapshot) error {
 	for _, limit := range overLimits(l, m) {
-		given, set := false, Setting{SetBudget, strings.ReplaceAll(limit.name, "time", "wall") + "=" + plainAmount(limit.most)}
+		given, set := false,
+			Setting{SetBudget, strings.ReplaceAll(limit.name, "time", "wall") + "=" + plainAmount(limit.most)}
 		switch {
 		case limit.of == "" && limit.name == "steps":
 			// An interrupted last step may still be brought to its end.
-			given, set = o.Over.MaxSteps > 0 && (limit.used > limit.most || run.Ended == fsm.EndMaxSteps), Setting{SetMaxSteps, plainAmount(limit.most)}
+			given, set = o.Over.MaxSteps > 0 && (limit.used > limit.most || run.Ended == fsm.EndMaxSteps),
+				Setting{SetMaxSteps, plainAmount(limit.most)}
 		case limit.name == "passes":
 			given, set = o.Over.MaxIterations > 0, Setting{SetMaxIterations, plainAmount(limit.most)}
 		default:
 			_, given = o.Over.Budget.Limits[budgetKey(limit.name)]
 		}
 		if given {
-			return refuse(Usage, "%s is the limit in all, and %s; resume with more: %s", set, limit.text(), Do(OpResume, string(run.ID), limit.more(true, held, m)))
+			return refuse(Usage, "%s is the limit in all, and %s; resume with more: %s", set, limit.text(),
+				Do(OpResume, string(run.ID), limit.more(true, held, m)))
 		}
 	}
 	if o.From != "" {
@@ -92,7 +95,8 @@ func (o *ResumeRequest) checkLimits(run persistence.Run, l, held *fsm.Loop, m *f
 			}
 		}
 		if over {
-			return refuse(kind, "run %s cannot be resumed: %s; resume with more: %s", run.ID, limit.text(), Do(OpResume, string(run.ID), limit.more(false, held, m)))
+			return refuse(kind, "run %s cannot be resumed: %s; resume with more: %s", run.ID, limit.text(),
+				Do(OpResume, string(run.ID), limit.more(false, held, m)))
 		}
 	}
 	return nil
@@ -148,13 +152,19 @@ func limitsInForce(l *fsm.Loop, m *fsm.Snapshot) []inForce {
 		b = *l.Budget
 	}
 	all := []inForce{
-		{"steps", "", float64(l.MaxSteps), float64(m.Step), func(o *project.Overrides, to float64) { o.MaxSteps = int(to) }},
+		{"steps", "", float64(l.MaxSteps), float64(m.Step), func(o *project.Overrides, to float64) {
+			o.MaxSteps = int(to)
+		}},
 		{"steps", "budget ", float64(b.Steps), float64(m.Step + m.Spent.Steps), budget("steps")},
-		{"passes", "", float64(l.MaxIterations), float64(m.Passes), func(o *project.Overrides, to float64) { o.MaxIterations = int(to) }},
+		{"passes", "", float64(l.MaxIterations), float64(m.Passes), func(o *project.Overrides, to float64) {
+			o.MaxIterations = int(to)
+		}},
 		{"cost", "", b.CostUSD, m.Spent.CostUSD, budget("cost_usd")},
 		{"tokens", "", float64(b.Tokens), float64(m.Spent.Usage.Total()), budget("tokens")},
 		{"prompts", "", float64(b.Prompts), float64(m.Spent.Prompts), budget("prompts")},
-		{"time", "", l.Timeout.Seconds(), m.Elapsed.Seconds(), func(o *project.Overrides, to float64) { o.Timeout = time.Duration(to * float64(time.Second)) }},
+		{"time", "", l.Timeout.Seconds(), m.Elapsed.Seconds(), func(o *project.Overrides, to float64) {
+			o.Timeout = time.Duration(to * float64(time.Second))
+		}},
 		{"time", "budget ", b.Wall.Seconds(), m.Elapsed.Seconds(), budget("wall")},
 	}
 	return slices.DeleteFunc(all, func(l inForce) bool { return l.most <= 0 })
@@ -187,10 +197,12 @@ func (f *Extend) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot, see O
 			}
 			left := to - limit.used
 			if left <= 0 {
-				return nil, misuse(see, "%s raises the limit to %s, and %s is used: the run needs more than %s", named(k.Name, extendText(k.Name, by)),
+				return nil, misuse(see, "%s raises the limit to %s, and %s is used: the run needs more than %s",
+					named(k.Name, extendText(k.Name, by)),
 					extendText(k.Name, to), extendText(k.Name, limit.used), extendText(k.Name, limit.used-limit.most))
 			}
-			line := fmt.Sprintf("limit raised: %s%s %s -> %s", limit.of, k.Name, extendText(k.Name, limit.most), extendText(k.Name, to))
+			line := fmt.Sprintf("limit raised: %s%s %s -> %s", limit.of, k.Name, extendText(k.Name, limit.most),
+				extendText(k.Name, to))
 			if left < by {
 				line += fmt.Sprintf(" (%s left)", extendText(k.Name, left))
 			}
@@ -202,7 +214,8 @@ func (f *Extend) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot, see O
 			for _, limit := range limits {
 				words = append(words, limit.of+limit.name+" "+extendText(limit.name, limit.most))
 			}
-			return nil, misuse(see, "%s: the run has no limit of %s to raise; it has: %s", named(k.Name, ""), k.Name, strings.Join(words, ", "))
+			return nil, misuse(see, "%s: the run has no limit of %s to raise; it has: %s", named(k.Name, ""), k.Name,
+				strings.Join(words, ", "))
 		}
 	}
 	return lines, nil

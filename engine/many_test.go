@@ -108,7 +108,8 @@ func TestFiftyRuns(t *testing.T) {
 		case killed:
 			want.FinalState = "failed" // by on_no: it was killed
 		}
-		if o := result.Outcome; o.TerminatedBy != want.TerminatedBy || o.FinalState != want.FinalState || o.Signal != want.Signal {
+		if o := result.Outcome; o.TerminatedBy != want.TerminatedBy || o.FinalState != want.FinalState ||
+			o.Signal != want.Signal {
 			t.Errorf("run %d: %+v, want %+v", i, o, want)
 		}
 	}
@@ -123,8 +124,11 @@ func TestFiftyRuns(t *testing.T) {
 	if len(last) != n {
 		t.Errorf("%d runs were told of", len(last))
 	}
-	if !testenv.Within(testenv.Patience, func() bool { return runtime.NumGoroutine() <= goroutines+2 && descriptors(t) <= files+2 }) {
-		t.Fatalf("%d goroutines, before %d; %d descriptors, before %d", runtime.NumGoroutine(), goroutines, descriptors(t), files)
+	if !testenv.Within(testenv.Patience, func() bool {
+		return runtime.NumGoroutine() <= goroutines+2 && descriptors(t) <= files+2
+	}) {
+		t.Fatalf("%d goroutines, before %d; %d descriptors, before %d", runtime.NumGoroutine(), goroutines,
+			descriptors(t), files)
 	}
 	resumed, err := New(p, Options{}).Resume(ctx, ResumeRequest{Run: string(runs[stopped].ID())}, nil)
 	if err != nil {

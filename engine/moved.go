@@ -72,7 +72,8 @@ func sameFolder(a, b string) bool {
 func rootsIn(m *fsm.Snapshot, work string, roots []string) []string {
 	add := func(v any) {
 		path := inspect.Text(v)
-		if root, rest, found := strings.Cut(path, work); found && filepath.IsAbs(root) && (rest == "" || rest[0] == '/') {
+		if root, rest, found := strings.Cut(path, work); found && filepath.IsAbs(root) &&
+			(rest == "" || rest[0] == '/') {
 			roots = append(roots, root)
 		}
 	}

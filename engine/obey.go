@@ -80,7 +80,11 @@ func (s *subordinate) read(ctx context.Context) {
 	commands, err := s.store.Commands(ctx, s.id, s.last)
 	if errors.Is(err, fs.ErrPermission) && !s.unread {
 		s.unread = true
-		s.tell(Said{Run: s.id, Text: textf("The run cannot read what it is sent (stop, pause, answers, signals): %v. Give the file to the user of this process.", err), Problem: true})
+		s.tell(Said{
+			Run: s.id,
+			Text: textf("The run cannot read what it is sent (stop, pause, answers, signals): %v. Give the file to "+
+				"the user of this process.", err), Problem: true,
+		})
 	}
 	for _, c := range commands {
 		s.last = max(s.last, c.N)
@@ -94,12 +98,19 @@ func (s *subordinate) act(c persistence.Command) {
 	switch c.Kind {
 	case persistence.CommandStop:
 		if !s.stopped {
-			s.tell(Said{Run: s.id, Text: textf("Asked to stop by %s: ending the action, then the run.", Do(OpStop, ""))})
+			s.tell(Said{
+				Run:  s.id,
+				Text: textf("Asked to stop by %s: ending the action, then the run.", Do(OpStop, "")),
+			})
 		}
 		s.stop(from(c))
 	case persistence.CommandDrain:
 		if !s.drained {
-			s.tell(Said{Run: s.id, Text: textf("Asked to stop by %s: no further item begins; when those at work have ended, the run ends.", Do(OpStop, "", Setting{SetAfterItem, ""}))})
+			s.tell(Said{
+				Run: s.id,
+				Text: textf("Asked to stop by %s: no further item begins; when those at work have ended, "+
+					"the run ends.", Do(OpStop, "", Setting{SetAfterItem, ""})),
+			})
 			s.drained = true
 			close(s.run.drain)
 		}
@@ -143,7 +154,10 @@ func (e *Engine) whileObeying(j *job, r *Run, site *site, on <-chan struct{}, ru
 	if j.journal.Lost() != nil {
 		every = databaseLook
 	}
-	s := &subordinate{run: r, store: j.store, id: r.id, segment: j.journal.Run().Segment, last: j.heard, tell: j.tell, removed: func() error { return removed(j.journal, site) }}
+	s := &subordinate{
+		run: r, store: j.store, id: r.id, segment: j.journal.Run().Segment, last: j.heard, tell: j.tell,
+		removed: func() error { return removed(j.journal, site) },
+	}
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

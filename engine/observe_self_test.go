@@ -83,8 +83,14 @@ func TestNothingBeginsUnasked(t *testing.T) {
 				_, err := e.Control(ctx, "", Command{Kind: persistence.CommandStop})
 				return err
 			},
-			"answer":   func(ctx context.Context) error { _, err := e.Answer(ctx, "", Answer{Choice: "yes"}); return err },
-			"fork":     func(ctx context.Context) error { _, err := e.Fork(ctx, ForkRequest{At: "1"}, nil); return err },
+			"answer": func(ctx context.Context) error {
+				_, err := e.Answer(ctx, "", Answer{Choice: "yes"})
+				return err
+			},
+			"fork": func(ctx context.Context) error {
+				_, err := e.Fork(ctx, ForkRequest{At: "1"}, nil)
+				return err
+			},
 			"resume":   func(ctx context.Context) error { _, err := e.Resume(ctx, ResumeRequest{}, nil); return err },
 			"question": func(ctx context.Context) error { _, err := e.Questions(ctx, ""); return err },
 			"remove": func(ctx context.Context) error {

@@ -83,7 +83,10 @@ func LittleLoops(pid int, recorded time.Time) error {
 	case len(words) == 0:
 		return &strangerError{pid, "is of little-loops, and its command line cannot be read"}
 	case !runsLittleLoops(words):
-		return &strangerError{pid, fmt.Sprintf("is not little-loops, but %s", humanize.PlainLine(filepath.Base(words[0])))}
+		return &strangerError{
+			pid,
+			fmt.Sprintf("is not little-loops, but %s", humanize.PlainLine(filepath.Base(words[0]))),
+		}
 	case recorded.IsZero() || process.StartedAfter(pid, recorded):
 		return &strangerError{pid, "started after it was recorded"}
 	}

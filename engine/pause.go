@@ -52,7 +52,8 @@ func (j *job) liftPause(ctx context.Context) {
 			return
 		}
 	}
-	if _, err := j.store.Send(ctx, j.resumes, persistence.Command{Kind: persistence.CommandUnpause, Segment: persistence.AnySegment}); err != nil {
+	if _, err := j.store.Send(ctx, j.resumes,
+		persistence.Command{Kind: persistence.CommandUnpause, Segment: persistence.AnySegment}); err != nil {
 		j.paused = true
 		j.tell(Unpaused{Run: j.resumes, Since: since, Err: err})
 		return

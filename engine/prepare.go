@@ -100,21 +100,26 @@ func (e *Engine) loadRecorded(p *project.Project, run persistence.Run, or Text, 
 		if other, err := p.Resolve(run.Loop); err == nil {
 			return loadFile(p, other, warn) // the project moved
 		}
-		return nil, refuse(NotFound, "run %s was started from %s, which no longer exists; put it back, then resume%s", run.ID, p.Short(path), or)
+		return nil, refuse(NotFound, "run %s was started from %s, which no longer exists; put it back, then resume%s",
+			run.ID, p.Short(path), or)
 	}
 	return loadFile(p, path, warn)
 }
 
 // spec describes a run of a loop with this context that this process is about to own.
-func (e *Engine) spec(p *project.Project, l *fsm.Loop, def *project.Definition, values, options *value.Map) (persistence.Spec, error) {
+func (e *Engine) spec(p *project.Project, l *fsm.Loop, def *project.Definition,
+	values, options *value.Map,
+) (persistence.Spec, error) {
 	owner, err := Self()
 	if options == nil {
 		options = value.NewMap()
 	}
 	options.Set(projectOption, p.Dir)
 	return persistence.Spec{
-		Loop: l.Name, File: p.Relative(l.File), SHA256: l.SHA256, Definition: def.Encode(), Scope: project.Scopes(p, l, values), Singleton: l.Singleton,
-		MaxSteps: l.MaxSteps, Options: options, Owner: owner, Ancestors: e.ancestors(p), Mark: p.RecordsMark(), Around: e.around(),
+		Loop: l.Name, File: p.Relative(l.File), SHA256: l.SHA256, Definition: def.Encode(),
+		Scope: project.Scopes(p, l, values), Singleton: l.Singleton,
+		MaxSteps: l.MaxSteps, Options: options, Owner: owner, Ancestors: e.ancestors(p), Mark: p.RecordsMark(),
+		Around: e.around(),
 	}, err
 }
 

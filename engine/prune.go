@@ -119,7 +119,10 @@ func choose(ctx context.Context, store *project.Records, policy Policy, except p
 
 // entryOf returns the entry of a run, with the bytes that its listing has. It holds nothing that the run was read from.
 func entryOf(r *persistence.Run) RunEntry {
-	e := RunEntry{ID: persistence.ID(strings.Clone(string(r.ID))), Loop: strings.Clone(r.Loop), Status: r.Status, StartedAt: r.StartedAt, UpdatedAt: r.UpdatedAt, Bytes: r.Bytes}
+	e := RunEntry{
+		ID: persistence.ID(strings.Clone(string(r.ID))), Loop: strings.Clone(r.Loop), Status: r.Status,
+		StartedAt: r.StartedAt, UpdatedAt: r.UpdatedAt, Bytes: r.Bytes,
+	}
 	if r.Options.Value(treeOption) != nil {
 		e.options = r.Options
 	}

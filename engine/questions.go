@@ -16,7 +16,9 @@ type Question struct {
 
 // QuestionsOf returns the questions of a run that have no answer yet. asked is how many it asks with those whose answer
 // it has not seen. A run that cannot continue asks nothing.
-func QuestionsOf(ctx context.Context, store *project.Records, r persistence.Run) (open []Question, asked int, err error) {
+func QuestionsOf(ctx context.Context, store *project.Records, r persistence.Run) (open []Question, asked int,
+	err error,
+) {
 	m, err := store.Snapshot(ctx, r.ID)
 	if err != nil && m == nil {
 		return nil, 0, store.Failed(err)

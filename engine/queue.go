@@ -29,9 +29,10 @@ const (
 
 // A Lock says what a run locks, and what it does while others have it.
 type Lock struct {
-	None  bool          `json:"none,omitempty"`  // lock nothing, and do not ask whether others did
-	Queue bool          `json:"queue,omitempty"` // wait for others, in the order of the queue
-	Limit time.Duration `json:"limit"`           // how long to wait at most; 0 = try once; negative = as the project says, or 24 hours
+	None  bool `json:"none,omitempty"`  // lock nothing, and do not ask whether others did
+	Queue bool `json:"queue,omitempty"` // wait for others, in the order of the queue
+	// how long to wait at most; 0 = try once; negative = as the project says, or 24 hours
+	Limit time.Duration `json:"limit"`
 }
 
 // queueTimeout is how long a run waits by default.
@@ -74,7 +75,9 @@ type turn struct {
 // it is its turn. It returns what take returned. The store alone decides which run has a scope, so that no more than
 // one has. The scope of a run that was killed is free at once, while its action may still be at work. So the project is
 // tidied up before this returns, which ends such actions: no other process can begin meanwhile.
-func (e *Engine) whenFree(ctx context.Context, t turn, take func() (persistence.Journal, error)) (persistence.Journal, error) {
+func (e *Engine) whenFree(ctx context.Context, t turn, take func() (persistence.Journal, error)) (persistence.Journal,
+	error,
+) {
 	journal, err := e.waited(ctx, t, take)
 	if err == nil {
 		e.tidy(ctx, t)
@@ -83,7 +86,9 @@ func (e *Engine) whenFree(ctx context.Context, t turn, take func() (persistence.
 }
 
 // waited is what take returned when it was time to call it.
-func (e *Engine) waited(ctx context.Context, t turn, take func() (persistence.Journal, error)) (journal persistence.Journal, err error) {
+func (e *Engine) waited(ctx context.Context, t turn, take func() (persistence.Journal, error)) (
+	journal persistence.Journal, err error,
+) {
 	try := func() error {
 		return untilFree(ctx, endedIn(t.store), func() (err error) { journal, err = take(); return err })
 	}
@@ -96,8 +101,9 @@ func (e *Engine) waited(ctx context.Context, t turn, take func() (persistence.Jo
 		return nil, err
 	}
 	me := persistence.Waiter{
-		Loop: t.spec.Loop, Resumes: t.resumes, Gets: t.spec.ID, Scope: persistence.ResolveScope(t.spec.Scope), Singleton: t.spec.Singleton,
-		Owner: t.spec.Owner, Inside: t.spec.Ancestors,
+		Loop: t.spec.Loop, Resumes: t.resumes, Gets: t.spec.ID, Scope: persistence.ResolveScope(t.spec.Scope),
+		Singleton: t.spec.Singleton,
+		Owner:     t.spec.Owner, Inside: t.spec.Ancestors,
 	}
 	shared := t.shared(ctx, line)
 	if ahead := persistence.Blocking(me, line, shared); len(ahead) > 0 {
@@ -263,7 +269,8 @@ func (w *waiting) look(ctx context.Context, take func() (persistence.Journal, er
 		w.why = &BehindError{*ahead, n, ahead.Of(w.me.Scope)}
 		return nil, w.tell(ctx)
 	}
-	if locked, ok := errors.AsType[*persistence.ConflictError](w.why); ok && w.told.Run == locked.Holder && w.turn.store.Owned(ctx, locked.Holder) {
+	if locked, ok := errors.AsType[*persistence.ConflictError](w.why); ok && w.told.Run == locked.Holder &&
+		w.turn.store.Owned(ctx, locked.Holder) {
 		return nil, nil
 	}
 	journal, err := take()
@@ -321,7 +328,9 @@ func (w *waiting) tell(ctx context.Context) error {
 		return nil
 	}
 	if line, err := w.queue.Waiters(); err == nil && persistence.Circle(w.me, o, line) {
-		return refuse(Conflict, "%s, and it waits, itself or through others, for the run whose action this is part of: none of them would ever continue. Nothing was run; have one of the loops lock less, or run after the other", w.why)
+		return refuse(Conflict, "%s, and it waits, itself or through others, for the run whose action this is part "+
+			"of: none of them would ever continue. Nothing was run; have one of the loops lock less, or run "+
+			"after the other", w.why)
 	}
 	return nil
 }
@@ -353,7 +362,8 @@ func (e *BehindError) Error() string {
 var errTakenOut = refuse(TakenOut, "taken out of the queue (%s); nothing was run", Do("queue remove", ""))
 
 // errQueueGone means that the queue was removed, and with it the project, or what is recorded of it.
-var errQueueGone = refuse(NotRecorded, "the queue (.loops/.queue) was removed while this command waited in it; nothing was run")
+var errQueueGone = refuse(NotRecorded, "the queue (.loops/.queue) was removed while this command waited in it; "+
+	"nothing was run")
 
 // Obstacle is what an error of whenFree names.
 func Obstacle(err error) persistence.Obstacle {
@@ -368,7 +378,8 @@ func Obstacle(err error) persistence.Obstacle {
 
 // changedMeanwhile is the error of a resume that another process was quicker with.
 func changedMeanwhile(id persistence.ID) error {
-	return refuse(Conflict, "run %s was resumed by another process while this command waited; nothing was done. Look at it: %s", id, Do(OpStatus, string(id)))
+	return refuse(Conflict, "run %s was resumed by another process while this command waited; nothing was done. "+
+		"Look at it: %s", id, Do(OpStatus, string(id)))
 }
 
 // asItWas refuses to continue with a run that another process resumed since it was looked at: what it remembers

@@ -68,7 +68,8 @@ func TestQueueOutlivesTroubleOfTheStore(t *testing.T) {
 		} else if err := j.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || strings.Count(strings.Join(said, ""), "The run waits on") != c.notes {
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) ||
+			strings.Count(strings.Join(said, ""), "The run waits on") != c.notes {
 			t.Errorf("%v: %q, and told\n%s", c.answers, got, said)
 		}
 	}
@@ -97,11 +98,15 @@ func TestQueueTimeoutWhileItsLockIsHeld(t *testing.T) {
 	store := storetest.NewMemory()
 	defer store.Close()
 	turn := turn{
-		project: p, store: &project.Records{Store: store}, spec: persistence.Spec{Loop: "fix", Scope: []string{dir}, Owner: owner},
+		project: p, store: &project.Records{Store: store},
+		spec: persistence.Spec{Loop: "fix", Scope: []string{dir}, Owner: owner},
 		lock: Lock{Queue: true, Limit: 50 * time.Millisecond}, tell: func(Notice) {},
 	}
 	_, err = New(turn.project, Options{}).whenFree(t.Context(), turn, func() (persistence.Journal, error) {
-		return nil, &persistence.ConflictError{Holder: "other-1", Loop: "other", Owner: owner, Path: dir, Since: time.Now()}
+		return nil, &persistence.ConflictError{
+			Holder: "other-1", Loop: "other", Owner: owner, Path: dir,
+			Since: time.Now(),
+		}
 	})
 	if busy, ok := errors.AsType[*BusyError](err); !ok || busy.Waited != 50*time.Millisecond {
 		t.Errorf("%#v", err)
@@ -131,7 +136,8 @@ func TestResumedMeanwhile(t *testing.T) {
 	record := func(j persistence.Journal) persistence.Run {
 		t.Helper()
 		snap := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: "a", Step: 1}
-		if err := j.Record(t.Context(), &fsm.Batch{Snapshot: snap, Checkpoint: true, Events: []fsm.Event{{Kind: "state_enter"}}}); err != nil {
+		if err := j.Record(t.Context(),
+			&fsm.Batch{Snapshot: snap, Checkpoint: true, Events: []fsm.Event{{Kind: "state_enter"}}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.Close(t.Context()); err != nil {
@@ -153,7 +159,9 @@ func TestResumedMeanwhile(t *testing.T) {
 	}
 	record(again)
 	err = asItWas(t.Context(), store, run)
-	if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Kind != Conflict || !strings.HasPrefix(err.Error(), "run "+string(run.ID)+" was resumed by another process while this command waited") {
+	if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Kind != Conflict ||
+		!strings.HasPrefix(err.Error(),
+			"run "+string(run.ID)+" was resumed by another process while this command waited") {
 		t.Error(err)
 	}
 }

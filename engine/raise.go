@@ -35,8 +35,9 @@ func raiseOf(c persistence.Command) fsm.Raise {
 		return 0
 	}
 	return fsm.Raise{
-		Steps: int(by("steps")), Passes: int(by("passes")), CostUSD: by("cost"), Tokens: int64(by("tokens")), Prompts: int(by("prompts")),
-		Time: time.Duration(by("time") * float64(time.Second)),
+		Steps: int(by("steps")), Passes: int(by("passes")), CostUSD: by("cost"), Tokens: int64(by("tokens")),
+		Prompts: int(by("prompts")),
+		Time:    time.Duration(by("time") * float64(time.Second)),
 	}
 }
 
@@ -112,7 +113,9 @@ func taken(m *fsm.Snapshot) uint64 {
 // withRaises returns the overrides of a run with its limits as they were raised while it was running: those it
 // took in its last segment, which are not in its options, and those that nothing took yet. last is the number
 // of the last of them, 0 = there are none. l is the loop without overrides.
-func withRaises(over project.Overrides, l *fsm.Loop, run persistence.Run, m *fsm.Snapshot, commands []persistence.Command) (_ project.Overrides, last uint64) {
+func withRaises(over project.Overrides, l *fsm.Loop, run persistence.Run, m *fsm.Snapshot,
+	commands []persistence.Command,
+) (_ project.Overrides, last uint64) {
 	by := m.Raised.In(run.Segment + 1)
 	last = taken(m)
 	for _, r := range raisesBehind(commands, last) {
@@ -137,7 +140,8 @@ func (a *asking) extend(ctx context.Context, by Extend) error {
 		return misuse(OpExtend, "nothing to raise: expected %s", ExtendForms)
 	}
 	if !alive(r) && r.Resumable {
-		return refuse(NotFound, "run %s is not running; resume it with more: %s", r.ID, Do(OpResume, string(r.ID), Setting{SetExtend, by.String()}))
+		return refuse(NotFound, "run %s is not running; resume it with more: %s", r.ID,
+			Do(OpResume, string(r.ID), Setting{SetExtend, by.String()}))
 	}
 	if err := a.obeys("extend", "extended"); err != nil {
 		return err
@@ -146,7 +150,10 @@ func (a *asking) extend(ctx context.Context, by Extend) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.record(ctx, persistence.Command{Kind: persistence.CommandExtend, Segment: persistence.AnySegment, Args: by.args()})
+	c, err := a.record(ctx, persistence.Command{
+		Kind: persistence.CommandExtend, Segment: persistence.AnySegment,
+		Args: by.args(),
+	})
 	if uncertain(err) {
 		return a.notRecorded(err, "the request to extend")
 	}
@@ -180,7 +187,8 @@ func (a *asking) raised(ctx context.Context, by Extend) ([]Text, error) {
 	}
 	def := a.store.KeptDefinition(ctx, a.id)
 	if def == nil {
-		return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or can no longer be read, so its limits are not known", a.id)
+		return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or can no longer be read, "+
+			"so its limits are not known", a.id)
 	}
 	l, err := def.Main().Load()
 	if err != nil {

@@ -24,8 +24,9 @@ func (e *Engine) receipt(j *job, r *Run, c *checks) func(context.Context, fsm.Sp
 		ctx, done := beyondStop(ctx)
 		defer done()
 		receipt := &fsm.Receipt{
-			Run: string(r.id), Loop: j.loop.Name, Definition: j.loop.SHA256, Completed: time.Now().UTC().Format(time.RFC3339),
-			Prompts: spent.Prompts, Tokens: spent.Usage.Total(), CostUSD: spent.CostUSD, Unpriced: spent.Unpriced,
+			Run: string(r.id), Loop: j.loop.Name, Definition: j.loop.SHA256,
+			Completed: time.Now().UTC().Format(time.RFC3339),
+			Prompts:   spent.Prompts, Tokens: spent.Usage.Total(), CostUSD: spent.CostUSD, Unpriced: spent.Unpriced,
 			Guard: plainText(guardLine(j.loop)), Sandbox: plainText(j.header.Sandbox),
 		}
 		if u := spent.Unsure; spent.Unpriced > 0 && u.Bounded == spent.Unpriced {
@@ -51,7 +52,10 @@ func (e *Engine) receipt(j *job, r *Run, c *checks) func(context.Context, fsm.Sp
 		unsigned := e.sign(receipt)
 		for _, problem := range []error{err, left, unsigned} {
 			if problem != nil {
-				j.tell(Said{Run: r.id, Text: textf("The receipt of the run is not whole: %s", humanize.OneLine(problem)), Problem: true})
+				j.tell(Said{
+					Run:  r.id,
+					Text: textf("The receipt of the run is not whole: %s", humanize.OneLine(problem)), Problem: true,
+				})
 			}
 		}
 		return receipt
@@ -67,8 +71,8 @@ func readOutput(file string) (string, error) {
 // plainText is a text without the looks that a face gives it.
 func plainText(t Text) string { return t.With(func(arg any) any { return arg }) }
 
-// left names the files as the run leaves them, and keeps them. Those of a run of scripts alone, which nothing depends on,
-// are not named: the walk takes longer than such a run.
+// left names the files as the run leaves them, and keeps them. Those of a run of scripts alone, which nothing
+// depends on, are not named: the walk takes longer than such a run.
 func (c *checks) left(ctx context.Context, r *fsm.Receipt, keep bool) error {
 	w := c.folders.of("")
 	if !keep || !w.InRepository() {
@@ -82,7 +86,8 @@ func (c *checks) left(ctx context.Context, r *fsm.Receipt, keep bool) error {
 		return err
 	}
 	r.Tree = tree
-	_, err = w.Keep(ctx, git.ProofRef(string(c.folders.id), git.AtEnd), tree, proofMessage(c.folders.id, "Files that a run left"))
+	_, err = w.Keep(ctx, git.ProofRef(string(c.folders.id), git.AtEnd), tree,
+		proofMessage(c.folders.id, "Files that a run left"))
 	r.Kept = err == nil
 	return err
 }
@@ -137,7 +142,8 @@ func (r *RunReceipt) Forged() error {
 	if r.Signed != SignedForged {
 		return nil
 	}
-	return refuse(Invalid, "the signature of the receipt of run %s is not of this receipt: it was changed after it was signed", r.Run.ID)
+	return refuse(Invalid, "the signature of the receipt of run %s is not of this receipt: it was changed after "+
+		"it was signed", r.Run.ID)
 }
 
 // Receipt returns the receipt of a run.

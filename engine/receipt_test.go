@@ -17,13 +17,18 @@ func TestReceiptForged(t *testing.T) {
 	testenv.Must(t, err)
 	e := &Engine{o: Options{Env: []string{"XDG_CONFIG_HOME=" + home}}}
 	signed := func() *fsm.Receipt {
-		r := &fsm.Receipt{Run: "r", Loop: "l", Tree: "t", CostUSD: 0.1, Checks: []fsm.CheckResult{{State: "s", Verdict: "yes", Output: "o"}}}
+		r := &fsm.Receipt{
+			Run: "r", Loop: "l", Tree: "t", CostUSD: 0.1,
+			Checks: []fsm.CheckResult{{State: "s", Verdict: "yes", Output: "o"}},
+		}
 		testenv.Must(t, e.sign(r))
 		return r
 	}
 	for name, change := range map[string]func(*fsm.Receipt){
-		"nothing": func(*fsm.Receipt) {}, "tree": func(r *fsm.Receipt) { r.Tree = "u" }, "verdict": func(r *fsm.Receipt) { r.Checks[0].Verdict = "no" },
-		"run": func(r *fsm.Receipt) { r.Run = "other" }, "cost": func(r *fsm.Receipt) { r.CostUSD = 0.2 }, "key": func(r *fsm.Receipt) { r.Key = "ed25519:x" },
+		"nothing": func(*fsm.Receipt) {}, "tree": func(r *fsm.Receipt) { r.Tree = "u" },
+		"verdict": func(r *fsm.Receipt) { r.Checks[0].Verdict = "no" },
+		"run":     func(r *fsm.Receipt) { r.Run = "other" }, "cost": func(r *fsm.Receipt) { r.CostUSD = 0.2 },
+		"key":       func(r *fsm.Receipt) { r.Key = "ed25519:x" },
 		"signature": func(r *fsm.Receipt) { r.Signature = "x" }, "checks": func(r *fsm.Receipt) { r.Checks = nil },
 	} {
 		r := signed()

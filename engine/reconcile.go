@@ -93,7 +93,10 @@ func (e *Engine) Reconcile(ctx context.Context, ids ...persistence.ID) ([]reconc
 	}
 	finished, unfinished := FinishRemovals(ctx, store)
 	for _, id := range finished {
-		changes = append(changes, reconcile.Change{ID: id, Loop: project.LoopOf(string(id)), Kind: RemoveRest, Why: RemovedWhy, At: time.Now()})
+		changes = append(changes, reconcile.Change{
+			ID: id, Loop: project.LoopOf(string(id)), Kind: RemoveRest,
+			Why: RemovedWhy, At: time.Now(),
+		})
 	}
 	if err = several(err, unfinished); err != nil {
 		return changes, err
@@ -113,7 +116,9 @@ func ChangeText(c reconcile.Change) Text {
 const atOnce = 100
 
 // apply applies changes and reports its progress.
-func (e *Engine) apply(ctx context.Context, store *project.Records, changes []reconcile.Change) (done []reconcile.Change, _ error) {
+func (e *Engine) apply(ctx context.Context, store *project.Records,
+	changes []reconcile.Change,
+) (done []reconcile.Change, _ error) {
 	if len(changes) <= atOnce {
 		return reconcile.Apply(ctx, store.Store, changes, ender(ctx, e.p).marked)
 	}
@@ -192,7 +197,11 @@ func FinishRemovals(ctx context.Context, store *project.Records) ([]persistence.
 	archive.ForgetDead(ctx, store, store.Project.RunsDir())
 	ids, err := store.FinishRemovals(ctx)
 	if err = several(err, forgetUndo(ctx, store.Project, ids)); err != nil {
-		err = &Refusal{Kind: Failed, Err: err, Text: textf("what removals that were cut short left is not all gone: %s; remove it by hand, or try again: %s", err, Do(OpSweep, ""))}
+		err = &Refusal{
+			Kind: Failed, Err: err,
+			Text: textf("what removals that were cut short left is not all gone: %s; remove it by hand, or "+
+				"try again: %s", err, Do(OpSweep, "")),
+		}
 	}
 	return ids, err
 }

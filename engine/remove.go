@@ -46,7 +46,10 @@ func (e *Engine) Remove(ctx context.Context, r RemoveRequest) ([]Removed, error)
 	}
 	finished, unfinished := finishRemovals(ctx, store)
 	var todo []Removed
-	err = untilFree(ctx, endedIn(store), func() (err error) { todo, err = removable(ctx, store, r, finished); return err })
+	err = untilFree(ctx, endedIn(store), func() (err error) {
+		todo, err = removable(ctx, store, r, finished)
+		return err
+	})
 	if err != nil {
 		return finished, several(err, unfinished, ErrNothingRemoved)
 	}
@@ -135,7 +138,8 @@ func (e *Engine) remove(ctx context.Context, store *project.Records, todo []Remo
 			errs = append(errs, fmt.Errorf("run %s was not removed: %w", t.ID, err))
 			continue
 		}
-		if tree, left := TreeLeft(context.WithoutCancel(ctx), e.p, e.o, persistence.Run{ID: t.ID, Options: t.options}); left {
+		if tree, left := TreeLeft(context.WithoutCancel(ctx), e.p, e.o,
+			persistence.Run{ID: t.ID, Options: t.options}); left {
 			t.Tree = &tree
 		}
 		gone = append(gone, t)

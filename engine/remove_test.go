@@ -87,7 +87,8 @@ func TestRemove(t *testing.T) {
 					t.Errorf("%s is still recorded: %+v", id, r)
 				}
 			}
-			if _, err := e.Remove(ctx, RemoveRequest{Runs: []string{string(ended)}}); !errors.Is(err, ErrNothingRemoved) {
+			if _, err := e.Remove(ctx, RemoveRequest{Runs: []string{string(ended)}}); !errors.Is(err,
+				ErrNothingRemoved) {
 				t.Errorf("once more: %v", err)
 			}
 			letEnd(ctx, t, e, alive)
@@ -119,7 +120,8 @@ func TestPrune(t *testing.T) {
 			for _, dry := range []bool{true, false} {
 				all.DryRun = dry
 				pruned, err := e.Prune(ctx, all)
-				if err != nil || idsOf(pruned.Gone) != string(first)+" "+string(second) || pruned.Stay != 2 || pruned.Kept != (Kept{Live: 1, Resumable: 1}) {
+				if err != nil || idsOf(pruned.Gone) != string(first)+" "+string(second) || pruned.Stay != 2 ||
+					pruned.Kept != (Kept{Live: 1, Resumable: 1}) {
 					t.Errorf("dry %t: %+v, %v", dry, pruned, err)
 				}
 				if _, there := recordedAs(ctx, t, e, first); there != dry {
@@ -159,7 +161,8 @@ func TestRetentionBesideARun(t *testing.T) {
 			}))
 			run := endedRun(ctx, t, e, "beside")
 			e.Close()
-			if len(told) != 1 || told[0].Run != run || idsOf(told[0].Removed) != string(old) || told[0].Err != nil || told[0].Late {
+			if len(told) != 1 || told[0].Run != run || idsOf(told[0].Removed) != string(old) || told[0].Err != nil ||
+				told[0].Late {
 				t.Errorf("told: %+v", told)
 			}
 			for id, want := range map[persistence.ID]bool{old: false, newer: true, run: true} {

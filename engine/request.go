@@ -91,17 +91,23 @@ type StartRequest struct {
 	Over    project.Overrides `json:"over"`
 	Lock    Lock              `json:"lock"`
 	Tree    TreeRequest       `json:"tree"`
-	Queued  persistence.ID    `json:"queued,omitempty"`  // the run that Submit recorded, which begins now; "" = a new one
-	Files   *FilesRequest     `json:"files,omitempty"`   // of a submitted run whose files travel; nil = they do not
-	Hash    string            `json:"hash,omitempty"`    // the definition must have it, see Submit; "" = any
-	Shipped *Shipped          `json:"shipped,omitempty"` // the definition, whatever the files of the project say; nil = they say it
-	ID      persistence.ID    `json:"id,omitempty"`      // that the run is to have, or not begin: persistence.ErrTaken; "" = any
-	By      string            `json:"by,omitempty"`      // what starts it, see [inspect.StartedBy]; "" = a user, or the run whose action this process is part of
-	Warn    Warn              `json:"-"`
+	// the run that Submit recorded, which begins now; "" = a new one
+	Queued persistence.ID `json:"queued,omitempty"`
+	Files  *FilesRequest  `json:"files,omitempty"` // of a submitted run whose files travel; nil = they do not
+	Hash   string         `json:"hash,omitempty"`  // the definition must have it, see Submit; "" = any
+	// the definition, whatever the files of the project say; nil = they say it
+	Shipped *Shipped `json:"shipped,omitempty"`
+	// that the run is to have, or not begin: persistence.ErrTaken; "" = any
+	ID persistence.ID `json:"id,omitempty"`
+	// what starts it, see [inspect.StartedBy]; "" = a user, or the run whose action this process is part of
+	By   string `json:"by,omitempty"`
+	Warn Warn   `json:"-"`
 
-	Fork *ForkRequest `json:"fork,omitempty"` // of a submitted run that begins from a step of another one, see SubmitFork; Loop is "" then
+	// of a submitted run that begins from a step of another one, see SubmitFork; Loop is "" then
+	Fork *ForkRequest `json:"fork,omitempty"`
 
-	ScheduledAt string `json:"scheduled_at,omitempty"` // the time of its schedule that the run is for, RFC 3339; "" = no schedule starts it
+	// the time of its schedule that the run is for, RFC 3339; "" = no schedule starts it
+	ScheduledAt string `json:"scheduled_at,omitempty"`
 }
 
 // A FilesRequest says where in a repository of git a submitted run begins. Which repository that is the worker knows.
@@ -150,16 +156,20 @@ func StartedBy(r persistence.Run) string { return inspect.StartedBy(r) }
 
 // A ResumeRequest asks for a run to be continued.
 type ResumeRequest struct {
-	Run        string            `json:"run"`     // id of a run, or name of a loop: then the newest run that can be resumed
+	// id of a run, or name of a loop: then the newest run that can be resumed
+	Run        string            `json:"run"`
 	Context    []string          `json:"context"` // KEY=VALUE, over what the run remembers
 	Over       project.Overrides `json:"over"`
 	Extend     Extend            `json:"extend"`
 	Force      bool              `json:"force,omitempty"`      // with the loop as it is now, although it changed
 	Definition string            `json:"definition,omitempty"` // "" or RecordedDefinition
-	Rerun      bool              `json:"rerun,omitempty"`      // run an interrupted action, or item, again although its state says idempotent: false
-	Here       bool              `json:"here,omitempty"`       // even a run of another project, given by its id, which becomes one of this project
-	Placed     bool              `json:"placed,omitempty"`     // for a worker: only if workers are to continue it still
-	Shipped    *Shipped          `json:"shipped,omitempty"`    // the definition that came with the run; nil = as Definition says
+	// run an interrupted action, or item, again although its state says idempotent: false
+	Rerun bool `json:"rerun,omitempty"`
+	// even a run of another project, given by its id, which becomes one of this project
+	Here   bool `json:"here,omitempty"`
+	Placed bool `json:"placed,omitempty"` // for a worker: only if workers are to continue it still
+	// the definition that came with the run; nil = as Definition says
+	Shipped *Shipped `json:"shipped,omitempty"`
 
 	RetryFailed bool   `json:"retry_failed,omitempty"` // do the items again that failed of the list that the run is in
 	From        string `json:"from,omitempty"`         // the state to continue in; "" = where the run is
@@ -169,11 +179,15 @@ type ResumeRequest struct {
 
 // A ForkRequest asks for a new run that begins with what another one remembered.
 type ForkRequest struct {
-	Run        string            `json:"run"`                  // id of a run, or name of a loop: then its newest
-	At         string            `json:"at"`                   // the step to do again: a number, a state (its last visit), or last; "" = last, or what Retry says
-	Retry      bool              `json:"retry,omitempty"`      // as loops retry does: a run that lives is refused; from the step that decided how it ended, in a work tree of the same branch
-	Set        []string          `json:"set"`                  // KEY=VALUE for the context
-	Definition string            `json:"definition,omitempty"` // name or path of a loop, or RecordedDefinition; "" = the file that the run was started from
+	Run string `json:"run"` // id of a run, or name of a loop: then its newest
+	// the step to do again: a number, a state (its last visit), or last; "" = last, or what Retry says
+	At string `json:"at"`
+	// as loops retry does: a run that lives is refused; from the step that decided how it ended, in a work tree
+	// of the same branch
+	Retry bool     `json:"retry,omitempty"`
+	Set   []string `json:"set"` // KEY=VALUE for the context
+	// name or path of a loop, or RecordedDefinition; "" = the file that the run was started from
+	Definition string            `json:"definition,omitempty"`
 	Over       project.Overrides `json:"over"`
 	Rerun      bool              `json:"rerun,omitempty"` // do the step again although its state says idempotent: false
 	Empty      bool              `json:"empty,omitempty"` // copy nothing of the working folder
@@ -182,11 +196,14 @@ type ForkRequest struct {
 
 	Begin *ForkBegin `json:"-"` // what the run begins with instead of what is on record; nil = that
 
-	Queued  persistence.ID `json:"queued,omitempty"`  // the run that SubmitFork recorded, which begins now; "" = a new one
-	Hash    string         `json:"hash,omitempty"`    // the definition must have it, see SubmitFork; "" = any
-	Shipped *Shipped       `json:"shipped,omitempty"` // the definition, whatever the files of the project say; nil = as Definition says
+	// the run that SubmitFork recorded, which begins now; "" = a new one
+	Queued persistence.ID `json:"queued,omitempty"`
+	Hash   string         `json:"hash,omitempty"` // the definition must have it, see SubmitFork; "" = any
+	// the definition, whatever the files of the project say; nil = as Definition says
+	Shipped *Shipped `json:"shipped,omitempty"`
 
-	RetryFailed bool `json:"retry_failed,omitempty"` // of the list in that step, take over what came to yes, and repeat the other items
+	// of the list in that step, take over what came to yes, and repeat the other items
+	RetryFailed bool `json:"retry_failed,omitempty"`
 
 	Lock Lock        `json:"lock"`
 	Tree TreeRequest `json:"tree"`

@@ -55,7 +55,10 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		return nil, err
 	}
 	var run persistence.Run
-	err = untilFree(ctx, endedIn(look), func() (err error) { run, err = pickResumable(ctx, look.Finder(), r.Run, r.RetryFailed); return err })
+	err = untilFree(ctx, endedIn(look), func() (err error) {
+		run, err = pickResumable(ctx, look.Finder(), r.Run, r.RetryFailed)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +78,8 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 			return nil, err
 		}
 	}
-	changed := &changes{e: e, p: p, run: run, def: def, recorded: r.Shipped != nil || r.Definition == RecordedDefinition, force: r.Force, warn: r.Warn, inner: map[string]*fsm.Loop{}}
+	changed := &changes{e: e, p: p, run: run, def: def, recorded: r.Shipped != nil ||
+		r.Definition == RecordedDefinition, force: r.Force, warn: r.Warn, inner: map[string]*fsm.Loop{}}
 	l, err := changed.loop()
 	if err != nil {
 		return nil, err
@@ -124,7 +128,11 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	if err != nil {
 		return nil, err
 	}
-	j := &job{again: fsm.ItemsAgain{Failed: r.RetryFailed, Interrupted: r.Rerun}, project: p, loop: l, keeper: &project.Keeper{}, store: store, over: over, config: conf, prices: known, tree: tree, lock: r.Lock, resumes: run.ID, leave: run.ID}
+	j := &job{
+		again: fsm.ItemsAgain{Failed: r.RetryFailed, Interrupted: r.Rerun}, project: p, loop: l,
+		keeper: &project.Keeper{}, store: store, over: over, config: conf, prices: known, tree: tree, lock: r.Lock,
+		resumes: run.ID, leave: run.ID,
+	}
 	if tree != nil {
 		tree.boxed = j.boxed()
 	}
@@ -132,12 +140,17 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	if r.From == "" {
 		err = checkInterrupted(j.library, l, run, memory, r.Rerun)
 	} else if l.States[r.From] == nil {
-		err = &Refusal{Kind: Usage, Text: textf("%s: %s has no such state", Setting{SetFrom, r.From}, p.Short(l.File)), See: Do(OpShow, run.Loop)}
+		err = &Refusal{
+			Kind: Usage,
+			Text: textf("%s: %s has no such state", Setting{SetFrom, r.From}, p.Short(l.File)),
+			See:  Do(OpShow, run.Loop),
+		}
 	}
 	if err == nil && r.RetryFailed && (r.From != "" || memory.List() == nil) {
 		var again Text
 		if again, err = failedItems(ctx, look.Finder(), run); err == nil {
-			err = refuse(Undecided, "run %s is not in a state with for_each, so no items can be tried again; %s", run.ID, again)
+			err = refuse(Undecided, "run %s is not in a state with for_each, so no items can be tried again; %s",
+				run.ID, again)
 		}
 	}
 	if err == nil && r.From == "" {
@@ -160,7 +173,8 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	if j.spec, err = e.spec(p, l, j.keeper.Def, values, recorded); err != nil {
 		return nil, err
 	}
-	if !changed.recorded && (def == nil || len(folders) > 0 || !bytes.Equal(j.spec.Definition, def.Encode())) { // else it continues as it began here
+	// else it continues as it began here
+	if !changed.recorded && (def == nil || len(folders) > 0 || !bytes.Equal(j.spec.Definition, def.Encode())) {
 		j.vet = l.File
 	}
 	tree.keep(&j.spec)
@@ -189,20 +203,29 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		}
 		j.liftPause(ctx)
 		if run.Foreign { // once: from here on it is not foreign
-			r.Warn.say(textf("run %s was recorded by little-loops%s; from now on its records are those of loops, in %s when it has ended", run.ID, olderLayout(run), p.Short(filepath.Join(p.Loops, ".history"))))
+			r.Warn.say(textf("run %s was recorded by little-loops%s; from now on its records are those of loops, in "+
+				"%s when it has ended", run.ID, olderLayout(run), p.Short(filepath.Join(p.Loops, ".history"))))
 		}
 		told, lasting := store.CheckTaken(ctx, j.journal.Run())
 		for _, damage := range told {
 			j.tell(Said{Run: run.ID, Text: textf("%s", damage), Problem: true})
 		}
 		if len(lasting) > 0 {
-			j.tell(Said{Run: run.ID, Text: textf("The record of run %s is damaged, and the run continues with what can be read. Accept that: %s", run.ID, Do(OpSweep, "", Setting{SetAcceptDamage, string(run.ID)}))})
+			j.tell(Said{
+				Run: run.ID,
+				Text: textf("The record of run %s is damaged, and the run continues with what can be read. "+
+					"Accept that: %s", run.ID, Do(OpSweep, "", Setting{SetAcceptDamage, string(run.ID)})),
+			})
 		}
 		if err := reprice(ctx, store, j.journal.Run(), memory, known); err != nil {
 			return nil, err
 		}
 		if n := project.RebasePaths(memory, folders); n > 0 {
-			j.tell(Said{Run: run.ID, Text: textf("The project was in %s: %s that the run remembers now %s %s.", folders[0].From, humanize.Count(n, "text"), map[bool]string{true: "names", false: "name"}[n == 1], p.Dir)})
+			j.tell(Said{
+				Run: run.ID,
+				Text: textf("The project was in %s: %s that the run remembers now %s %s.", folders[0].From,
+					humanize.Count(n, "text"), map[bool]string{true: "names", false: "name"}[n == 1], p.Dir),
+			})
 		}
 		Fill(values, l, j.journal.Dir())
 		memory.Context = values
@@ -222,7 +245,10 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		}
 		shown := j.journal.Run()
 		shown.State, shown.Step, shown.Damage = memory.Current, memory.Step, lasting
-		j.header = Header{Loop: l, File: p.Short(l.File), Run: shown, Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began, Notes: raised}
+		j.header = Header{
+			Loop: l, File: p.Short(l.File), Run: shown, Resumed: true, Where: where(memory),
+			Elapsed: memory.Elapsed, Begin: began, Notes: raised,
+		}
 		return func(cfg fsm.Config) *fsm.Executor {
 			memory.Context = j.secrets.remembered(memory.Context)
 			return fsm.Resume(cfg, memory)
@@ -265,7 +291,9 @@ const RecentRuns = 100
 // pickResumable returns the run to continue with, or an error that explains why there is none.
 func pickResumable(ctx context.Context, f project.Finder, arg string, retryItems bool) (persistence.Run, error) {
 	runs, err := f.Runs(ctx, arg, RecentRuns)
-	if err == nil && len(runs) == RecentRuns && !slices.ContainsFunc(runs, func(r persistence.Run) bool { return r.Resumable }) {
+	if err == nil && len(runs) == RecentRuns && !slices.ContainsFunc(runs, func(r persistence.Run) bool {
+		return r.Resumable
+	}) {
 		runs, err = f.Runs(ctx, arg, 0)
 	}
 	if err != nil {
@@ -286,25 +314,35 @@ func pickResumable(ctx context.Context, f project.Finder, arg string, retryItems
 	switch {
 	case held != nil:
 		if _, paused := f.Store.PausedSince(ctx, *held); paused {
-			return persistence.Run{}, refuse(Conflict, "run %s (pid %d) is paused; continue it with: %s", held.ID, held.Owner.PID, Do(OpUnpause, string(held.ID)))
+			return persistence.Run{}, refuse(Conflict, "run %s (pid %d) is paused; continue it with: %s", held.ID,
+				held.Owner.PID, Do(OpUnpause, string(held.ID)))
 		}
 		return persistence.Run{}, &persistence.HeldError{ID: held.ID, Owner: held.Owner}
 	case len(runs) == 0:
-		return persistence.Run{}, &NothingError{Finder: f, Verb: "resume", Arg: arg, More: textf("; start one with: %s", Do(OpRun, arg))}
+		return persistence.Run{}, &NothingError{
+			Finder: f, Verb: "resume", Arg: arg,
+			More: textf("; start one with: %s", Do(OpRun, arg)),
+		}
 	case runs[0].Status == "":
-		return persistence.Run{}, refuse(NotFound, "nothing to resume: what is recorded of run %s cannot be read: %s", runs[0].ID, strings.Join(runs[0].Damage, "; "))
+		return persistence.Run{}, refuse(NotFound, "nothing to resume: what is recorded of run %s cannot be read: %s",
+			runs[0].ID, strings.Join(runs[0].Damage, "; "))
 	case retryItems:
 		again, err := failedItems(ctx, f, runs[0])
 		if err != nil {
 			return persistence.Run{}, err
 		}
-		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s; %s", runs[0].ID, runs[0].Status, again)
+		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s; %s", runs[0].ID, runs[0].Status,
+			again)
 	case CanRetry(runs[0]):
-		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s. To begin a new run from the step that decided that: %s", runs[0].ID, runs[0].Status, AgainAfter(runs[0].ID, runs[0].FailedItems))
+		return persistence.Run{},
+			refuse(NotFound, "nothing to resume: run %s is %s. To begin a new run from the step that "+
+				"decided that: %s", runs[0].ID, runs[0].Status, AgainAfter(runs[0].ID, runs[0].FailedItems))
 	case len(runs) == 1:
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s", runs[0].ID, runs[0].Status)
 	}
-	return persistence.Run{}, refuse(NotFound, "nothing to resume: none of the %d runs of %s can be resumed; the newest is %s", len(runs), arg, runs[0].Status)
+	return persistence.Run{},
+		refuse(NotFound, "nothing to resume: none of the %d runs of %s can be resumed; the newest is %s", len(runs),
+			arg, runs[0].Status)
 }
 
 // checkInterrupted refuses to run an interrupted action again whose state says idempotent: false.
@@ -313,8 +351,11 @@ func checkInterrupted(lib fsm.Library, l *fsm.Loop, run persistence.Run, memory 
 	if err != nil || state == "" || rerun { // what cannot be read is said by checkSubloops
 		return nil
 	}
-	return refuse(Undecided, "run %s was interrupted while the action of state %q ran, which says idempotent: false: how far it came is not known. Check what it did, then run it again with\n  %s\nor resume in another state with\n  %s",
-		run.ID, state, Do(OpResume, string(run.ID), Setting{SetRerun, ""}), Do(OpResume, string(run.ID), Setting{SetFrom, "STATE"}))
+	return refuse(Undecided, "run %s was interrupted while the action of state %q ran, which says idempotent: "+
+		"false: how far it came is not known. Check what it did, then run it again with\n  %s\n"+
+		"or resume in another state with\n  %s",
+		run.ID, state, Do(OpResume, string(run.ID), Setting{SetRerun, ""}),
+		Do(OpResume, string(run.ID), Setting{SetFrom, "STATE"}))
 }
 
 // goTo makes a run continue in another state. What it did so far it remembers.

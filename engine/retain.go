@@ -93,7 +93,9 @@ func (e *Engine) applyPolicy(ctx context.Context, policy Policy, except persiste
 
 // removeInTurn removes runs one after the other, and measures each just before where its size is not known: what is cut
 // short has got somewhere then.
-func (e *Engine) removeInTurn(ctx context.Context, store *project.Records, todo []Removed, unknown bool) (gone []Removed, _ error) {
+func (e *Engine) removeInTurn(ctx context.Context, store *project.Records, todo []Removed,
+	unknown bool,
+) (gone []Removed, _ error) {
 	var errs []error
 	for i := range todo {
 		one := todo[i : i+1]

@@ -47,7 +47,13 @@ func TestClaimRetention(t *testing.T) {
 	for _, step := range []struct {
 		after time.Duration
 		due   bool
-	}{{time.Minute, false}, {24*time.Hour - time.Second, false}, {24 * time.Hour, true}, {24*time.Hour + time.Minute, false}, {26 * time.Hour, true}} {
+	}{
+		{time.Minute, false},
+		{24*time.Hour - time.Second, false},
+		{24 * time.Hour, true},
+		{24*time.Hour + time.Minute, false},
+		{26 * time.Hour, true},
+	} {
 		c, err := claimRetention(path, now.Add(step.after))
 		if (c != nil) != step.due || err != nil {
 			t.Fatalf("after %v: due %t, %v", step.after, c != nil, err)
@@ -67,7 +73,8 @@ func TestRetentionDue(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
 	for stamp, due := range map[string]bool{
-		"": true, "x": true, "2026-11-22T05:00:00Z done": false, "2026-11-21T06:00:00Z done\n": true, "2026-11-22T05:30:00Z begun": false,
+		"": true, "x": true, "2026-11-22T05:00:00Z done": false, "2026-11-21T06:00:00Z done\n": true,
+		"2026-11-22T05:30:00Z begun": false,
 		"2026-11-22T05:00:00Z begun": true, "2026-11-22T05:00:00Z": true, "2027-01-01T00:00:00Z done": true,
 	} {
 		if got := retentionDue(stamp, now); got != due {

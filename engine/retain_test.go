@@ -47,7 +47,8 @@ func TestRetentionThatIsCutShortGetsSomewhere(t *testing.T) {
 	if got := strings.Join(s.removed, " "); got != "a b" || len(gone) != 2 || gone[0].Bytes+gone[1].Bytes != 20 {
 		t.Errorf("%q went, %d are told", got, len(gone))
 	}
-	if gone, err := e.removeInTurn(t.Context(), &project.Records{Store: s}, todo, false); err != nil || len(gone) != 4 || s.sized != 3 {
+	if gone, err := e.removeInTurn(t.Context(), &project.Records{Store: s}, todo, false); err != nil ||
+		len(gone) != 4 || s.sized != 3 {
 		t.Errorf("where sizes are known: %d went, %d were measured, %v", len(gone), s.sized, err)
 	}
 }

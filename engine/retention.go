@@ -41,7 +41,8 @@ type Choice struct {
 	Kept  Kept
 }
 
-// Kept counts the runs that stay even if the policy says otherwise of age and size, each for the first reason that holds.
+// Kept counts the runs that stay even if the policy says otherwise of age and size, each for the first reason
+// that holds.
 type Kept struct {
 	Live, Resumable, Newest int
 	Unreadable              int // it is not known whether it could be resumed

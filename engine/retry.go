@@ -13,7 +13,8 @@ import (
 // CanRetry reports whether a run ended badly in a way that only a new run makes good: Retry of a ForkRequest
 // begins that.
 func CanRetry(r persistence.Run) bool {
-	return r.Status != "" && r.Status != persistence.Completed && r.Status != persistence.Queued && r.Step > 0 && !r.Foreign && !r.Resumable && !r.Carried() && !alive(r)
+	return r.Status != "" && r.Status != persistence.Completed && r.Status != persistence.Queued && r.Step > 0 &&
+		!r.Foreign && !r.Resumable && !r.Carried() && !alive(r)
 }
 
 // Again begins a new run from the step that decided how a run ended badly, with the failed items only where
@@ -31,9 +32,11 @@ func (e *Engine) retry(ctx context.Context, look *project.Records, run persisten
 	id := string(run.ID)
 	switch {
 	case alive(run):
-		return refuse(Conflict, "run %s is running (pid %d), so there is nothing to do again yet; to stop it: %s", id, run.Owner.PID, Do(OpStop, id))
+		return refuse(Conflict, "run %s is running (pid %d), so there is nothing to do again yet; to stop it: %s", id,
+			run.Owner.PID, Do(OpStop, id))
 	case run.Carried(), run.Status == persistence.Queued:
-		return refuse(Conflict, "run %s is continued by workers, so there is nothing to do again yet; to stop it: %s", id, Do(OpStop, id))
+		return refuse(Conflict, "run %s is continued by workers, so there is nothing to do again yet; to stop it: %s",
+			id, Do(OpStop, id))
 	}
 	if r.At == "" && (!r.RetryFailed || run.FailedItems > 0) { // of a list elsewhere the step is looked for
 		step, err := decidingStep(ctx, look, run)
@@ -63,7 +66,8 @@ func (e *Engine) notSubmitted(ctx context.Context, run persistence.ID) error {
 	if err != nil || was == nil {
 		return err
 	}
-	return refuse(Usage, "run %s was submitted, so workers are to do the step again: %s. To do it on this machine: %s", run, Do(OpRetry, string(run)), Do(OpFork, string(run)))
+	return refuse(Usage, "run %s was submitted, so workers are to do the step again: %s. To do it on "+
+		"this machine: %s", run, Do(OpRetry, string(run)), Do(OpFork, string(run)))
 }
 
 // decidingStep returns the step that decided how a run ended, which its reason names; "last" where none is known.

@@ -162,7 +162,10 @@ func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
 		}
 		return j.take(ctx, j.spec)
 	}
-	t := turn{project: j.project, store: j.store, lock: j.lock, config: j.config, spec: j.spec, resumes: j.resumes, leave: j.leave, tell: j.tell}
+	t := turn{
+		project: j.project, store: j.store, lock: j.lock, config: j.config, spec: j.spec, resumes: j.resumes,
+		leave: j.leave, tell: j.tell,
+	}
 	journal, err := e.whenFree(ctx, t, take)
 	if err != nil {
 		return nil, err
@@ -171,7 +174,10 @@ func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
 	id := journal.Run().ID
 	j.project = j.tree.project(j.project, id)
 	box := &inbox{id: id, store: j.store}
-	return &Run{id: id, inbox: box, look: make(chan struct{}, 1), drain: make(chan struct{}), wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{})}, nil
+	return &Run{
+		id: id, inbox: box, look: make(chan struct{}, 1), drain: make(chan struct{}),
+		wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{}),
+	}, nil
 }
 
 // drive drives a run to its end, releases it and reports how it ended.
@@ -188,10 +194,13 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	site := openSite(j.project, j.journal.Dir())
 	defer site.close()
 	r.runner = e.runner(j, site)
-	control := &controlSocket{run: r.id, send: func(ctx context.Context, c persistence.Command) (persistence.Command, error) {
-		defer r.Look()
-		return j.store.Send(ctx, r.id, c)
-	}}
+	control := &controlSocket{
+		run: r.id,
+		send: func(ctx context.Context, c persistence.Command) (persistence.Command, error) {
+			defer r.Look()
+			return j.store.Send(ctx, r.id, c)
+		},
+	}
 	defer control.close()
 	r.runner.Control = control.path
 	r.header = e.header(j, r.runner)
@@ -202,7 +211,10 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	shots := e.snapshots(j, r, folders, kept != nil)
 	if conf, _ := j.project.Main().Declared(); len(conf.Events) > 0 { // before its first event
 		if err := j.project.MakeOutbox(r.id); err != nil {
-			j.tell(Said{Run: r.id, Text: textf("Events of this run are not sent if it is killed: %v", err), Problem: true})
+			j.tell(Said{
+				Run: r.id, Text: textf("Events of this run are not sent if it is killed: %v", err),
+				Problem: true,
+			})
 		}
 	}
 	executor := start(e.config(j, r, site, seen, next, kept, shots, check))
@@ -219,7 +231,10 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 		err     error
 	)
 	gone := whileOwned(j.journal, func() {
-		j.tell(Said{Run: r.id, Text: textf("The run was taken over, or its lease ran out and could not be renewed: killing the action.")})
+		j.tell(Said{
+			Run:  r.id,
+			Text: textf("The run was taken over, or its lease ran out and could not be renewed: killing the action."),
+		})
 		stop(errLost)
 		r.runner.Force()
 	}, func() { e.whileObeying(j, r, site, seen.mine, func() { outcome, err = executor.Run(ctx) }) })
@@ -288,21 +303,30 @@ func (e *Engine) header(j *job, runner *action.Runner) Header {
 }
 
 // config is what the machine of a run works with.
-func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor, kept *keeping, shots *snapshots, check *checks) fsm.Config {
+func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor, kept *keeping, shots *snapshots,
+	check *checks,
+) fsm.Config {
 	verify, _ := e.getenv(EnvVerify)
 	return fsm.Config{
-		Run:               fsm.RunName{ID: string(r.id), Attempt: j.journal.Run().Segment + 1, ScheduledAt: inspect.ScheduledAt(j.journal.Run())},
+		Run: fsm.RunName{
+			ID: string(r.id), Attempt: j.journal.Run().Segment + 1,
+			ScheduledAt: inspect.ScheduledAt(j.journal.Run()),
+		},
 		Loop:              j.loop,
 		Dir:               j.project.WorkDir(),
 		PermanentVerdicts: j.config != nil && j.config.PermanentFailures == config.PermanentVerdict,
 		World: fsm.World{
-			Runner:     shots.runner(r.runner, kept.runner(check.runner(r.runner))),
-			Agents:     r.runner,
-			Files:      maskedFiles{action.Files{Dir: j.project.WorkDir(), There: site.there}, j.secrets},
-			Prepare:    check.prepare(kept.prepare(shots.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable())))),
-			Keep:       kept.keep(),
-			Facts:      e.facts(j, r.id),
-			Lessons:    kept.lessons(&persistence.LessonFolder{Dir: persistence.ProjectLessons(j.project.Loops).Dir, Mask: j.secrets.mask.Text, MaskOwn: j.secrets.mask.Again}),
+			Runner: shots.runner(r.runner, kept.runner(check.runner(r.runner))),
+			Agents: r.runner,
+			Files:  maskedFiles{action.Files{Dir: j.project.WorkDir(), There: site.there}, j.secrets},
+			Prepare: check.prepare(
+				kept.prepare(shots.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable())))),
+			Keep:  kept.keep(),
+			Facts: e.facts(j, r.id),
+			Lessons: kept.lessons(&persistence.LessonFolder{
+				Dir:  persistence.ProjectLessons(j.project.Loops).Dir,
+				Mask: j.secrets.mask.Text, MaskOwn: j.secrets.mask.Again,
+			}),
 			Trees:      guardedTrees{check.folders},
 			Start:      check.start,
 			Laid:       check.laid,
@@ -353,7 +377,9 @@ func (j *job) carriedOn(ctx context.Context, id persistence.ID, outcome fsm.Outc
 }
 
 // end releases a run and reports how it ended. ending ends what git does for it.
-func (e *Engine) end(ctx, ending context.Context, j *job, r *Run, site *site, outcome fsm.Outcome, err error, gone bool, limit Setting) (Result, error) {
+func (e *Engine) end(ctx, ending context.Context, j *job, r *Run, site *site, outcome fsm.Outcome, err error,
+	gone bool, limit Setting,
+) (Result, error) {
 	run := j.journal.Run()
 	id := run.ID
 	if err != nil {
@@ -382,7 +408,9 @@ func (e *Engine) end(ctx, ending context.Context, j *job, r *Run, site *site, ou
 		j.tell(Said{Run: id, Text: leftUndone(j, site, run, left), Problem: true})
 	}
 	if gone {
-		return result, refuse(NotRecorded, "run %s was stopped: %s could not be reached for as long as a lease is, so that another process could have begun its action again; all that happened is recorded", id, j.store.Name)
+		return result, refuse(NotRecorded, "run %s was stopped: %s could not be reached for as long as a lease is, "+
+			"so that another process could have begun its action again; all that happened is recorded", id,
+			j.store.Name)
 	}
 	return result, nil
 }
@@ -402,10 +430,12 @@ func leftUndone(j *job, s *site, run persistence.Run, err error) Text {
 		sweep.Dir = m.project
 	}
 	if unarchived, ok := errors.AsType[*persistence.ArchiveError](err); ok {
-		return textf("the run is recorded in %s, but could not be moved to the archive: %s. Fix that, then: %s", place, humanize.OneLine(unarchived.Err), sweep)
+		return textf("the run is recorded in %s, but could not be moved to the archive: %s. Fix that, then: %s",
+			place, humanize.OneLine(unarchived.Err), sweep)
 	}
 	left, _ := errors.AsType[*persistence.LeftoverError](err)
-	return textf("the run is recorded in %s, but other files could not be written or removed: %s. Fix that, then: %s", place, humanize.OneLine(left.Err), sweep)
+	return textf("the run is recorded in %s, but other files could not be written or removed: %s. Fix that, then: %s",
+		place, humanize.OneLine(left.Err), sweep)
 }
 
 // ResumeRemedy resumes a run that ended so. One that was capped needs a higher cap; as many steps or passes as

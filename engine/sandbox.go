@@ -31,7 +31,8 @@ func ConfigureSandbox(r *action.Runner, c *config.Config) {
 func (e *Engine) checkLimits(p *project.Project, l *fsm.Loop, conf *config.Config) error {
 	if what := needsGit(l); what != "" {
 		if _, err := exec.LookPath("git"); err != nil {
-			return refuse(Invalid, "the %s of loop %s needs git to see what actions change, and %s", what, l.Name, git.ErrNoGit)
+			return refuse(Invalid, "the %s of loop %s needs git to see what actions change, and %s", what, l.Name,
+				git.ErrNoGit)
 		}
 	}
 	r := &action.Runner{Dir: p.WorkDir(), Env: e.actionEnv()}
@@ -39,7 +40,8 @@ func (e *Engine) checkLimits(p *project.Project, l *fsm.Loop, conf *config.Confi
 	ConfigureSandbox(r, conf)
 	for _, layers := range sandboxes(l) {
 		if name, missing := r.Unenforced(layers); len(missing) > 0 && strict(append(layers, r.Sandbox...)) {
-			return refuse(Invalid, "the sandbox %s cannot be enforced on this machine: %s", name, strings.Join(missing, "; "))
+			return refuse(Invalid, "the sandbox %s cannot be enforced on this machine: %s", name,
+				strings.Join(missing, "; "))
 		}
 	}
 	return nil
@@ -90,8 +92,8 @@ func sandboxLine(l *fsm.Loop, r *action.Runner) Text {
 	return textf("%s", strings.Join(append([]string{strings.Join(names, ", ")}, missing...), "; "))
 }
 
-// removeLeft removes what sandboxes of an earlier process of a run, which was killed, left in its folder: certificates that
-// their proxy made, and folders for temporary files.
+// removeLeft removes what sandboxes of an earlier process of a run, which was killed, left in its folder:
+// certificates that their proxy made, and folders for temporary files.
 func removeLeft(dir string) {
 	for _, kind := range []string{".ca-*", ".tmp-*"} {
 		left, _ := filepath.Glob(filepath.Join(dir, kind))

@@ -44,7 +44,8 @@ type SecretSearch struct {
 	Env     []string // for variables
 }
 
-// Look returns what secrets are on record of a run. It calls no command of a secret, and passes over what cannot be read.
+// Look returns what secrets are on record of a run. It calls no command of a secret, and passes over what
+// cannot be read.
 func (x SecretSearch) Look(ctx context.Context, store *project.Records, run persistence.Run) []FoundSecret {
 	s, _ := x.secretsOf(ctx, store, run, false)
 	l := &secretLook{x: x, s: s}
@@ -54,9 +55,11 @@ func (x SecretSearch) Look(ctx context.Context, store *project.Records, run pers
 	return l.found
 }
 
-// secretsOf returns the secrets that may be on record of a run; commands: with those that commands print. A secret whose
-// value cannot be had is an error, and the others are there.
-func (x SecretSearch) secretsOf(ctx context.Context, store *project.Records, run persistence.Run, commands bool) (*secrets, error) {
+// secretsOf returns the secrets that may be on record of a run; commands: with those that commands print. A
+// secret whose value cannot be had is an error, and the others are there.
+func (x SecretSearch) secretsOf(ctx context.Context, store *project.Records, run persistence.Run,
+	commands bool,
+) (*secrets, error) {
 	conf, err := x.Project.Config()
 	s := newSecrets(conf, x.Env, x.Project.Dir)
 	s.run = x.Project.RunDir(run.ID)
@@ -155,8 +158,8 @@ func memoryTexts(m *fsm.Snapshot, text func(string)) {
 	}
 }
 
-// files looks through the working folder of a run and its logs, and calls found, unless it is nil, with each file that has
-// a secret.
+// files looks through the working folder of a run and its logs, and calls found, unless it is nil, with each
+// file that has a secret.
 func (l *secretLook) files(id persistence.ID, found func(path string, text []byte)) {
 	look := func(path string, e fs.DirEntry) {
 		info, err := e.Info()
@@ -164,7 +167,8 @@ func (l *secretLook) files(id persistence.ID, found func(path string, text []byt
 			return
 		}
 		if info.Size() > mostSearched {
-			l.left = append(l.left, LeftFile{path, fmt.Sprintf("it has more than %d MiB and was not searched", mostSearched>>20)})
+			l.left = append(l.left,
+				LeftFile{path, fmt.Sprintf("it has more than %d MiB and was not searched", mostSearched>>20)})
 			return
 		}
 		b, err := os.ReadFile(path)
@@ -268,7 +272,9 @@ func (e *Engine) Scrub(ctx context.Context, r ScrubRequest) (done []Scrubbed, _ 
 }
 
 // scrubbed returns the runs of a request.
-func (e *Engine) scrubbed(ctx context.Context, store *project.Records, r ScrubRequest) (runs []persistence.Run, err error) {
+func (e *Engine) scrubbed(ctx context.Context, store *project.Records, r ScrubRequest) (runs []persistence.Run,
+	err error,
+) {
 	if r.All {
 		all, err := store.Runs(ctx, persistence.Query{})
 		if err != nil {
@@ -291,9 +297,12 @@ func (e *Engine) scrubbed(ctx context.Context, store *project.Records, r ScrubRe
 	return runs, nil
 }
 
-func (e *Engine) scrub(ctx context.Context, store *project.Records, run persistence.Run, dryRun bool) (*Scrubbed, error) {
+func (e *Engine) scrub(ctx context.Context, store *project.Records, run persistence.Run, dryRun bool) (*Scrubbed,
+	error,
+) {
 	held := func(o persistence.Owner) error {
-		return refuse(Conflict, "run %s is running (pid %d), and writes its record; stop it first: %s", run.ID, o.PID, Do(OpStop, string(run.ID)))
+		return refuse(Conflict, "run %s is running (pid %d), and writes its record; stop it first: %s", run.ID, o.PID,
+			Do(OpStop, string(run.ID)))
 	}
 	if alive(run) && !dryRun {
 		return nil, held(run.Owner)

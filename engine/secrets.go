@@ -96,7 +96,9 @@ func (s *secrets) declare(ctx context.Context, names []string) error {
 			continue
 		}
 		if !s.mask.Add(name, secret) {
-			return fmt.Errorf("the secret %s, from %s, has fewer than 6 bytes: a value as short as that is in many texts by chance and cannot be kept off the record. Use a longer one, or do not call it a secret", name, from.Where())
+			return fmt.Errorf("the secret %s, from %s, has fewer than 6 bytes: a value as short as that is in many "+
+				"texts by chance and cannot be kept off the record. Use a longer one, or do not call it a secret",
+				name, from.Where())
 		}
 		s.names[name] = true
 		if len(from.Hosts) > 0 {
@@ -129,7 +131,8 @@ func (s *secrets) useless(l *fsm.Loop) Text {
 	for _, e := range s.egress {
 		names = append(names, e.Name)
 	}
-	return textf("actions get a stand-in of %s: it is written into requests by the proxy of a sandbox with a list of hosts, and this loop has none",
+	return textf("actions get a stand-in of %s: it is written into requests by the proxy of a sandbox with a list "+
+		"of hosts, and this loop has none",
 		strings.Join(names, " and "))
 }
 
@@ -171,7 +174,9 @@ func (s *secrets) printed(ctx context.Context, command string) (string, error) {
 // restore takes back what earlier processes of the run masked, and what was masked in the run that it was forked
 // from. What is masked from here on is kept in the working folder dir. A file that cannot be read is told of: the run
 // continues, and has placeholders where it would have what was masked.
-func (s *secrets) restore(p *project.Project, dir string, origin *persistence.Origin, tell func(Notice), id persistence.ID) {
+func (s *secrets) restore(p *project.Project, dir string, origin *persistence.Origin, tell func(Notice),
+	id persistence.ID,
+) {
 	s.run = dir
 	folders := []string{dir}
 	if origin != nil {
@@ -188,7 +193,11 @@ func (s *secrets) restore(p *project.Project, dir string, origin *persistence.Or
 			err = json.Unmarshal(b, &held)
 		}
 		if err != nil {
-			tell(Said{Run: id, Text: textf("What was masked in the record is in %s, and cannot be read: %v. Actions get placeholders instead", file, err), Problem: true})
+			tell(Said{
+				Run: id,
+				Text: textf("What was masked in the record is in %s, and cannot be read: %v. Actions get "+
+					"placeholders instead", file, err), Problem: true,
+			})
 			continue
 		}
 		s.mask.Restore(held)
@@ -322,7 +331,8 @@ type maskedFiles struct {
 // ReadFile implements [fsm.Files].
 func (f maskedFiles) ReadFile(name string) ([]byte, error) {
 	b, err := f.Files.ReadFile(name)
-	if rel, e := filepath.Rel(filepath.Join(f.s.run, "output"), name); e == nil && filepath.IsLocal(rel) { // masked as it was written
+	// masked as it was written
+	if rel, e := filepath.Rel(filepath.Join(f.s.run, "output"), name); e == nil && filepath.IsLocal(rel) {
 		return []byte(f.s.mask.Again(string(b))), err
 	}
 	return f.s.mask.Bytes(b), err
@@ -334,8 +344,8 @@ type secretLibrary struct {
 	trust func(*fsm.Loop) error
 }
 
-// Loop implements [fsm.Library]: a loop of others needs the word of the user, and the secrets of a sub-loop are read when it is found, but for those that a command
-// prints. It may take its time, and nothing can stop it here.
+// Loop implements [fsm.Library]: a loop of others needs the word of the user, and the secrets of a sub-loop are
+// read when it is found, but for those that a command prints. It may take its time, and nothing can stop it here.
 func (l secretLibrary) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 	found, err := l.Library.Loop(name, from)
 	if err != nil {
@@ -346,7 +356,8 @@ func (l secretLibrary) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 	}
 	for _, secret := range found.Secrets {
 		if _, known := l.s.names[secret]; !known && l.s.conf.Secret(secret).Command != "" {
-			return nil, fmt.Errorf("the secret %s of the loop %s is printed by a command, which is called before a run begins: name it under secrets of the loop that is run, too", secret, found.Name)
+			return nil, fmt.Errorf("the secret %s of the loop %s is printed by a command, which is called before a "+
+				"run begins: name it under secrets of the loop that is run, too", secret, found.Name)
 		}
 	}
 	return found, l.s.declare(context.Background(), found.Secrets)

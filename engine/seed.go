@@ -86,7 +86,8 @@ func inputValues(ctx *value.Map, l *fsm.Loop, text string) *value.Map {
 	if object, ok := parseObject(text); ok {
 		for _, k := range object.Keys() {
 			_, known := ctx.Get(k)
-			known = known || slices.Contains(l.RequiredInputs, k) || slices.ContainsFunc(l.Parameters, func(p fsm.Parameter) bool { return p.Name == k })
+			known = known || slices.Contains(l.RequiredInputs, k) ||
+				slices.ContainsFunc(l.Parameters, func(p fsm.Parameter) bool { return p.Name == k })
 			if known {
 				v, _ := object.Get(k)
 				values.Set(k, v)

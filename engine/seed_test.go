@@ -23,19 +23,48 @@ func TestSeed(t *testing.T) {
 		{"file only", value.NewMap("a", int64(1)), "input", nil, nil, `{"a": 1}`},
 		{"no context in the file", nil, "input", text("x"), nil, `{"input": "x"}`},
 		{"text", value.NewMap("a", int64(1)), "topic", text("x y"), nil, `{"a": 1, "topic": "x y"}`},
-		{"object with a known key", value.NewMap("a", int64(1), "b", "t"), "input", text(` {"b": [1, 2.5, null], "c": 3}`), nil, `{"a": 1, "b": [1, 2.5, null]}`},
-		{"object without one", value.NewMap("a", int64(1)), "input", text(`{"c": 3}`), nil, `{"a": 1, "input": "{\"c\": 3}"}`},
+		{
+			"object with a known key", value.NewMap("a", int64(1), "b", "t"), "input",
+			text(` {"b": [1, 2.5, null], "c": 3}`), nil, `{"a": 1, "b": [1, 2.5, null]}`,
+		},
+		{
+			"object without one", value.NewMap("a", int64(1)), "input", text(`{"c": 3}`), nil,
+			`{"a": 1, "input": "{\"c\": 3}"}`,
+		},
 		{"array", value.NewMap("a", int64(1)), "input", text(`[1]`), nil, `{"a": 1, "input": "[1]"}`},
 		{"broken object", value.NewMap("a", int64(1)), "input", text(`{"a": `), nil, `{"a": 1, "input": "{\"a\": "}`},
-		{"two objects", value.NewMap("a", int64(1)), "input", text(`{"a": 2} {"a": 3}`), nil, `{"a": 1, "input": "{\"a\": 2} {\"a\": 3}"}`},
-		{"big whole number", value.NewMap("a", int64(1)), "input", text(`{"a": 123456789012345678901234567890}`), nil, `{"a": 123456789012345678901234567890}`},
-		{"pairs win and have the type of the key", value.NewMap("a", int64(1)), "input", text(`{"a": 2}`), []string{"a=3", " b = c = d "}, `{"a": 3, "b": " c = d "}`},
+		{
+			"two objects", value.NewMap("a", int64(1)), "input", text(`{"a": 2} {"a": 3}`), nil,
+			`{"a": 1, "input": "{\"a\": 2} {\"a\": 3}"}`,
+		},
+		{
+			"big whole number", value.NewMap("a", int64(1)), "input", text(`{"a": 123456789012345678901234567890}`),
+			nil,
+			`{"a": 123456789012345678901234567890}`,
+		},
+		{
+			"pairs win and have the type of the key", value.NewMap("a", int64(1)), "input", text(`{"a": 2}`),
+			[]string{"a=3", " b = c = d "},
+			`{"a": 3, "b": " c = d "}`,
+		},
 		{"a number with a fraction", value.NewMap("a", int64(1)), "input", nil, []string{"a=0.5"}, `{"a": 0.5}`},
 		{"a text that is no number", value.NewMap("a", int64(1)), "input", nil, []string{"a=all"}, `{"a": "all"}`},
-		{"a number that templates would write otherwise", value.NewMap("a", 1.5), "input", nil, []string{"a=1.50"}, `{"a": "1.50"}`},
+		{
+			"a number that templates would write otherwise", value.NewMap("a", 1.5), "input", nil,
+			[]string{"a=1.50"},
+			`{"a": "1.50"}`,
+		},
 		{"no end is no number", value.NewMap("a", 1.5), "input", nil, []string{"a=inf"}, `{"a": "inf"}`},
-		{"true, as the scripts of little-loops expect it", value.NewMap("a", false), "input", nil, []string{"a=true"}, `{"a": "true"}`},
-		{"a list that templates would write otherwise", value.NewMap("a", []any{"x"}), "input", nil, []string{`a=["y"]`}, `{"a": "[\"y\"]"}`},
+		{
+			"true, as the scripts of little-loops expect it", value.NewMap("a", false), "input", nil,
+			[]string{"a=true"},
+			`{"a": "true"}`,
+		},
+		{
+			"a list that templates would write otherwise", value.NewMap("a", []any{"x"}), "input", nil,
+			[]string{`a=["y"]`},
+			`{"a": "[\"y\"]"}`,
+		},
 		{"a text stays one", value.NewMap("a", "5"), "input", nil, []string{"a=6"}, `{"a": "6"}`},
 		{"empty value", value.NewMap("a", int64(1)), "input", nil, []string{"a="}, `{"a": ""}`},
 		{"empty input", nil, "input", text(""), nil, `{"input": ""}`},
@@ -53,7 +82,10 @@ func TestSeed(t *testing.T) {
 	typed := &fsm.Loop{
 		Context: value.NewMap("b", "file"),
 		Parameters: []fsm.Parameter{
-			{Name: "a", Type: "integer", Default: int64(1)}, {Name: "b", Type: "string", Default: "default"}, {Name: "c", Type: "boolean"}, {Name: "d", Type: "path", Required: true},
+			{Name: "a", Type: "integer", Default: int64(1)},
+			{Name: "b", Type: "string", Default: "default"},
+			{Name: "c", Type: "boolean"},
+			{Name: "d", Type: "path", Required: true},
 		},
 	}
 	for _, c := range []struct {
@@ -63,7 +95,11 @@ func TestSeed(t *testing.T) {
 		want  string // "" = refused
 	}{
 		{"defaults come first", nil, nil, `{"a": 1, "b": "file"}`},
-		{"values have their type where templates write it so", nil, []string{"a=5", "c=yes"}, `{"a": 5, "b": "file", "c": "yes"}`},
+		{
+			"values have their type where templates write it so", nil,
+			[]string{"a=5", "c=yes"},
+			`{"a": 5, "b": "file", "c": "yes"}`,
+		},
 		{"an object keeps types", text(`{"a": 5}`), nil, `{"a": 5, "b": "file"}`},
 		{"text is no number", nil, []string{"a=five"}, ""},
 		{"nothing is no number", nil, []string{"a="}, ""},
@@ -133,7 +169,10 @@ func TestScopes(t *testing.T) {
 		{nil, []string{"/p"}},
 		{[]string{"."}, []string{"/p"}},
 		{[]string{"src/", "/abs/../x"}, []string{"/p/src", "/x"}},
-		{[]string{"${context.dir}/a", "${context.no}/b", "${context.dir"}, []string{"/p/sub/a", "/p/${context.no}/b", "/p/${context.dir"}},
+		{
+			[]string{"${context.dir}/a", "${context.no}/b", "${context.dir"},
+			[]string{"/p/sub/a", "/p/${context.no}/b", "/p/${context.dir"},
+		},
 	} {
 		got := project.Scopes(p, &fsm.Loop{Scope: c.scope}, value.NewMap("dir", "sub"))
 		if len(got) != len(c.want) {

@@ -20,7 +20,8 @@ func (e *Engine) checkSnapshots(p *project.Project, l *fsm.Loop) error {
 	if l.Snapshots == nil || l.Snapshots.Keep != fsm.SnapshotsGit || git.InGit(p.WorkDir()) {
 		return nil
 	}
-	return refuse(Invalid, "snapshots: git needs a repository, and %s is in none; make one (git init), or run without: %s", p.WorkDir(), Setting{SetSnapshots, fsm.SnapshotsOff})
+	return refuse(Invalid, "snapshots: git needs a repository, and %s is in none; make one (git init), or "+
+		"run without: %s", p.WorkDir(), Setting{SetSnapshots, fsm.SnapshotsOff})
 }
 
 // keepsSnapshots reports whether the files of a run are kept before and after its actions, and whether anything but a
@@ -60,12 +61,17 @@ func (e *Engine) snapshots(j *job, r *Run, folders *walks, elsewhere bool) *snap
 	}
 	if elsewhere {
 		if asked {
-			j.tell(Said{Run: r.id, Text: textf("Its files are kept at each checkpoint for other machines, and not before and after each action: loops undo has nothing of this run.")})
+			j.tell(Said{
+				Run: r.id,
+				Text: textf("Its files are kept at each checkpoint for other machines, and not before and after " +
+					"each action: loops undo has nothing of this run."),
+			})
 		}
 		return nil
 	}
 	folders.include, folders.largest = walked(j.loop.Snapshots)
-	return newSnapshots(j.project, undoEnv(j.project, e.o), &snapshots{run: r.id, asked: asked, first: filesOf(j.journal.Run()), tell: j.tell, walks: folders})
+	return newSnapshots(j.project, undoEnv(j.project, e.o),
+		&snapshots{run: r.id, asked: asked, first: filesOf(j.journal.Run()), tell: j.tell, walks: folders})
 }
 
 // newSnapshots returns what keeps the files of a run as s says, in the working folder of a project.
@@ -146,7 +152,8 @@ func (s *snapshots) covers(a fsm.Action) (folder string, covered bool) {
 }
 
 // before keeps the files as they are before an action, and returns the commit that has them. Where the action was begun
-// before, what differs is taken for what it did until it was cut short. What differs while others are at work is theirs.
+// before, what differs is taken for what it did until it was cut short. What differs while others are at work
+// is theirs.
 func (s *snapshots) before(ctx context.Context, folder, step string, again bool) (commit string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,8 +185,8 @@ func (s *snapshots) release(folder string) {
 	s.busy[folder]--
 }
 
-// after keeps the files as they are after an action. Actions that end while the files of others are kept share one look at
-// the files, which begins after they have ended.
+// after keeps the files as they are after an action. Actions that end while the files of others are kept share
+// one look at the files, which begins after they have ended.
 func (s *snapshots) after(ctx context.Context, folder string, shot git.Snapshot) {
 	shot.Folder = folder
 	s.endedMu.Lock()
@@ -240,14 +247,20 @@ func (s *snapshots) tree(ctx context.Context, folder string) (string, error) {
 	return walk.Tree(ctx)
 }
 
-// keep adds snapshots of one folder with its files as they are now, and returns the last commit that has them, and their
-// tree. Where nothing changed since the last one, it adds them only if always is true. found is the tree if it is known.
-// An error is said once. It is called under mu.
-func (s *snapshots) keep(ctx context.Context, found string, always bool, shots ...git.Snapshot) (commit, tree string, err error) {
+// keep adds snapshots of one folder with its files as they are now, and returns the last commit that has them,
+// and their tree. Where nothing changed since the last one, it adds them only if always is true. found is the
+// tree if it is known. An error is said once. It is called under mu.
+func (s *snapshots) keep(ctx context.Context, found string, always bool, shots ...git.Snapshot) (commit, tree string,
+	err error,
+) {
 	defer func() {
 		if err != nil && ctx.Err() == nil && !s.warned {
 			s.warned = true
-			s.tell(Said{Run: s.run, Text: textf("The files of step %s were not kept, so that they cannot be put back: %s", shots[0].Step, humanize.OneLine(err)), Problem: true})
+			s.tell(Said{
+				Run: s.run,
+				Text: textf("The files of step %s were not kept, so that they cannot be put back: %s", shots[0].Step,
+					humanize.OneLine(err)), Problem: true,
+			})
 		}
 	}()
 	if err := s.ready(ctx); err != nil {

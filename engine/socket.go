@@ -23,7 +23,8 @@ const EnvControl = "LOOPS_CONTROL"
 
 // fromInside are the commands that an action in a sandbox may give its own run. It cannot raise a limit.
 var fromInside = []persistence.CommandKind{
-	persistence.CommandSignal, persistence.CommandAnswer, persistence.CommandStop, persistence.CommandDrain, persistence.CommandPause,
+	persistence.CommandSignal, persistence.CommandAnswer, persistence.CommandStop, persistence.CommandDrain,
+	persistence.CommandPause,
 	persistence.CommandUnpause, persistence.CommandWake,
 }
 

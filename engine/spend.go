@@ -52,9 +52,16 @@ var _ fsm.Purse = (*Purse)(nil)
 // machine; nil = there is none.
 func NewPurse(run persistence.ID, settings func() config.Spend, project, user persistence.Ledger) *Purse {
 	p := &Purse{run: run, settings: settings, now: time.Now}
-	p.accounts = append(p.accounts, &account{whose: "this project", ledger: project, limits: func(s config.Spend) config.SpendRate { return s.Project }})
+	p.accounts = append(p.accounts,
+		&account{whose: "this project", ledger: project, limits: func(s config.Spend) config.SpendRate {
+			return s.Project
+		}})
 	if user != nil {
-		p.accounts = append(p.accounts, &account{whose: "all your runs on this machine", ledger: user, limits: func(s config.Spend) config.SpendRate { return s.All }})
+		p.accounts = append(p.accounts,
+			&account{
+				whose: "all your runs on this machine", ledger: user,
+				limits: func(s config.Spend) config.SpendRate { return s.All },
+			})
 	}
 	return p
 }
@@ -87,7 +94,9 @@ type sum struct {
 }
 
 // full is Full of one account.
-func (a *account) full(ctx context.Context, limits config.SpendRate, now time.Time) (why string, until time.Time, _ error) {
+func (a *account) full(ctx context.Context, limits config.SpendRate, now time.Time) (why string, until time.Time,
+	_ error,
+) {
 	entries, err := a.ledger.Entries(ctx, list)
 	if err != nil {
 		return "", until, err
@@ -123,7 +132,8 @@ func (a *account) full(ctx context.Context, limits config.SpendRate, now time.Ti
 			}
 		}
 		if end.After(until) {
-			why, until = fmt.Sprintf("%s spent %s in the last %s, and may spend %s", a.whose, humanize.USD(spent), w.name, humanize.USD(w.limit)), end
+			why, until = fmt.Sprintf("%s spent %s in the last %s, and may spend %s", a.whose, humanize.USD(spent),
+				w.name, humanize.USD(w.limit)), end
 		}
 	}
 	return why, until, nil

@@ -35,7 +35,8 @@ func TestFull(t *testing.T) {
 	now := begin
 	settings := config.Spend{Project: config.SpendRate{PerHour: 10, PerDay: 30}, All: config.SpendRate{PerHour: 12}}
 	shop, api, user := dirstore.LedgerOf(t.TempDir()), dirstore.LedgerOf(t.TempDir()), dirstore.LedgerOf(t.TempDir())
-	one, two, other := wallet("one", &now, &settings, shop, user), wallet("two", &now, &settings, shop, user), wallet("other", &now, &settings, api, user)
+	one, two, other := wallet("one", &now, &settings, shop, user), wallet("two", &now, &settings, shop, user),
+		wallet("other", &now, &settings, api, user)
 	full := func(p *Purse, want string, until time.Time) {
 		t.Helper()
 		if why, at := p.Full(t.Context()); why != want || !at.Equal(until) {
@@ -53,7 +54,8 @@ func TestFull(t *testing.T) {
 	full(two, why, begin.Add(3*time.Minute+time.Hour))
 	full(other, "", time.Time{})
 	must(t, other.Spent(2))
-	full(other, "all your runs on this machine spent $12.0000 in the last hour, and may spend $12.0000", begin.Add(3*time.Minute+time.Hour))
+	full(other, "all your runs on this machine spent $12.0000 in the last hour, and may spend $12.0000",
+		begin.Add(3*time.Minute+time.Hour))
 
 	settings.Project.PerHour, settings.All = 11, config.SpendRate{} // raised while they wait
 	full(one, "", time.Time{})
@@ -64,7 +66,8 @@ func TestFull(t *testing.T) {
 	must(t, one.Spent(1))
 	now = begin.Add(4 * time.Hour)
 	must(t, one.Spent(10))
-	full(one, "this project spent $30.0000 in the last day, and may spend $30.0000", begin.Add(3*time.Minute+24*time.Hour))
+	full(one, "this project spent $30.0000 in the last day, and may spend $30.0000",
+		begin.Add(3*time.Minute+24*time.Hour))
 	now = begin.Add(26 * time.Hour)
 	must(t, one.Spent(1))
 	entries, err := shop.Entries(t.Context(), list)
@@ -102,7 +105,8 @@ func TestDamaged(t *testing.T) {
 		t.Fatalf("the files are %v", files)
 	}
 	must(t, os.WriteFile(files[0], []byte(`{"rev": 1, "added": "2026-11-21T10:02:00Z", "body": {}}`), 0o600))
-	if why, until := p.Full(t.Context()); !strings.HasPrefix(why, "what this project spent cannot be read: ") || !until.Equal(now.Add(unreadable)) {
+	if why, until := p.Full(t.Context()); !strings.HasPrefix(why, "what this project spent cannot be read: ") ||
+		!until.Equal(now.Add(unreadable)) {
 		t.Errorf("%q until %s", why, until)
 	}
 	if err := errors.Join(os.Remove(files[0])); err != nil {

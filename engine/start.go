@@ -97,7 +97,10 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{project: p, loop: l, keeper: &project.Keeper{}, over: over, config: conf, prices: known, tree: tree, lock: r.Lock}
+	j := &job{
+		project: p, loop: l, keeper: &project.Keeper{}, over: over, config: conf, prices: known, tree: tree,
+		lock: r.Lock,
+	}
 	if tree != nil {
 		tree.boxed = j.boxed()
 	}
@@ -129,7 +132,9 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 
 // otherDefinition refuses to begin a submitted run with a definition that is not the one it was submitted with.
 func otherDefinition(p *project.Project, l *fsm.Loop) error {
-	return refuse(Invalid, "%s is not here as it was submitted: the definition of its loop, or of one that it runs, has another hash in %s. Bring the checkout of the worker up to date, or submit it again", p.Short(l.File), p.Dir)
+	return refuse(Invalid, "%s is not here as it was submitted: the definition of its loop, or of one that it runs, "+
+		"has another hash in %s. Bring the checkout of the worker up to date, or submit it again", p.Short(l.File),
+		p.Dir)
 }
 
 // definition reads the loop that is asked for, and returns what came with the request of it, nil where it is in files.

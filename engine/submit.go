@@ -22,7 +22,8 @@ import (
 // here, as far as this machine can decide. Only runs in PostgreSQL can be submitted.
 func (e *Engine) Submit(ctx context.Context, r StartRequest, j persistence.Job) (persistence.Run, error) {
 	if r.Tree != (TreeRequest{}) {
-		return persistence.Run{}, misuse(OpSubmit, "a submitted run works in the files of its worker, and has no work tree of its own")
+		return persistence.Run{},
+			misuse(OpSubmit, "a submitted run works in the files of its worker, and has no work tree of its own")
 	}
 	store, err := e.records(ctx, true, "")
 	if err != nil {
@@ -43,7 +44,9 @@ func (e *Engine) Submit(ctx context.Context, r StartRequest, j persistence.Job) 
 // SubmitFork records a run for workers that begins as a fork does, as Submit does one that begins at its first
 // state. files says where the files of a run that travels begin; nil = they do not travel. The run that is
 // forked has to be in the same database.
-func (e *Engine) SubmitFork(ctx context.Context, r ForkRequest, files *FilesRequest, j persistence.Job) (persistence.Run, error) {
+func (e *Engine) SubmitFork(ctx context.Context, r ForkRequest, files *FilesRequest,
+	j persistence.Job,
+) (persistence.Run, error) {
 	store, err := e.records(ctx, false, "")
 	if err != nil {
 		return persistence.Run{}, err
@@ -53,14 +56,17 @@ func (e *Engine) SubmitFork(ctx context.Context, r ForkRequest, files *FilesRequ
 		return persistence.Run{}, because(Usage, persistence.ErrNoWorkers, "cannot submit")
 	}
 	if r.Files {
-		return persistence.Run{}, refuse(Usage, "the files of a run are kept in the repository of the machine that it ran on, and a worker may have another one; begin the new run here: %s", Do(OpFork, r.Run, Setting{Name: SetFiles}))
+		return persistence.Run{},
+			refuse(Usage, "the files of a run are kept in the repository of the machine that it ran on, and a "+
+				"worker may have another one; begin the new run here: %s", Do(OpFork, r.Run, Setting{Name: SetFiles}))
 	}
 	plan, err := e.PlanFork(ctx, r)
 	if err != nil {
 		return persistence.Run{}, err
 	}
 	if plan.Tree != nil {
-		return persistence.Run{}, misuse(OpRetry, "a submitted run works in the files of its worker, and has no work tree of its own")
+		return persistence.Run{},
+			misuse(OpRetry, "a submitted run works in the files of its worker, and has no work tree of its own")
 	}
 	if plan.job.announce != nil {
 		plan.job.announce()
@@ -70,7 +76,8 @@ func (e *Engine) SubmitFork(ctx context.Context, r ForkRequest, files *FilesRequ
 		r.Definition = portable(r.Definition, plan.job.spec)
 	}
 	r.Hash = definitionHash(plan.job.spec)
-	return e.submit(ctx, placer, plan, StartRequest{Fork: &r, Lock: r.Lock, Files: files, Warn: r.Warn}, j, plan.Fork.State)
+	return e.submit(ctx, placer, plan, StartRequest{Fork: &r, Lock: r.Lock, Files: files, Warn: r.Warn}, j,
+		plan.Fork.State)
 }
 
 // portable returns the name of a loop as a worker finds it from its own checkout: a path from the folder of the
@@ -86,7 +93,9 @@ func portable(loop string, spec persistence.Spec) string {
 }
 
 // submit records a planned run for workers, which begins in a state.
-func (e *Engine) submit(ctx context.Context, placer persistence.Placer, plan *Plan, r StartRequest, j persistence.Job, state string) (run persistence.Run, err error) {
+func (e *Engine) submit(ctx context.Context, placer persistence.Placer, plan *Plan, r StartRequest, j persistence.Job,
+	state string,
+) (run persistence.Run, err error) {
 	if err := e.trusts(ctx, plan.job); err != nil {
 		return run, err
 	}
@@ -100,7 +109,10 @@ func (e *Engine) submit(ctx context.Context, placer persistence.Placer, plan *Pl
 	if j.Request, err = json.Marshal(r); err != nil {
 		return run, err
 	}
-	memory := &fsm.Snapshot{Loop: plan.Loop.Name, Phase: fsm.PhasePending, Current: state, StartedAt: spec.StartedAt, Context: plan.Values, Captured: value.NewMap()}
+	memory := &fsm.Snapshot{
+		Loop: plan.Loop.Name, Phase: fsm.PhasePending, Current: state, StartedAt: spec.StartedAt,
+		Context: plan.Values, Captured: value.NewMap(),
+	}
 	run, err = placer.Submit(ctx, spec, memory, j)
 	if errors.Is(err, persistence.ErrNoWorkers) {
 		err = because(Usage, err, "cannot submit")
@@ -171,7 +183,8 @@ func (e *Engine) signed(plan *Plan, warn Warn) (*Shipped, error) {
 	}
 	text := plan.job.spec.Definition
 	if err := s.Verify(text, []string{s.Key}); err != nil {
-		warn.say(textf("warning: %s is not of %s as it is now, with the loops that it names: workers run it from their own checkouts alone. To sign it again: %s",
+		warn.say(textf("warning: %s is not of %s as it is now, with the loops that it names: workers run it from "+
+			"their own checkouts alone. To sign it again: %s",
 			e.p.Short(config.SignatureFile(file)), e.p.Short(file), Do(OpSign, plan.Loop.Name)))
 		return nil, nil
 	}

@@ -15,7 +15,9 @@ import (
 
 // endSurvivors ends what a killed runner left of the action that was in flight, so that two copies of it never
 // run. Called when the run is ours: what it remembers now is what the last owner left.
-func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, memory *fsm.Snapshot, moved []project.MovedFolder, tell func(Notice)) error {
+func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, memory *fsm.Snapshot,
+	moved []project.MovedFolder, tell func(Notice),
+) error {
 	marker := persistence.Marker(run.ID, run.Segment-1, memory)
 	n, err := EndSurvivors(ctx, p, run.ID, run.Segment-1, memory)
 	for _, f := range moved { // they carry the mark of where the project was
@@ -23,7 +25,8 @@ func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, 
 		n, err = n+before, errors.Join(err, e)
 	}
 	if n > 0 {
-		tell(Said{Run: run.ID, Text: textf("Ended %s that the interrupted action of state %s had left running.", humanize.Count(n, "process"), memory.Current)})
+		tell(Said{Run: run.ID, Text: textf("Ended %s that the interrupted action of state %s had left running.",
+			humanize.Count(n, "process"), memory.Current)})
 	}
 	return err
 }
@@ -33,7 +36,9 @@ func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, 
 // when it has resumed the run, before anything runs. segment is that in which they were started, and memory
 // what the run remembered then. [Engine.Resume] does so itself. It waits until they have ended, at most Grace
 // and what KILL takes.
-func EndSurvivors(ctx context.Context, p *project.Project, id persistence.ID, segment int, memory *fsm.Snapshot) (int, error) {
+func EndSurvivors(ctx context.Context, p *project.Project, id persistence.ID, segment int, memory *fsm.Snapshot) (int,
+	error,
+) {
 	return endMarked(ctx, p, persistence.Marker(id, segment, memory))
 }
 

@@ -56,7 +56,10 @@ func probe(ctx context.Context, p *project.Project, b persistence.Block) (bool, 
 	if err != nil {
 		return false, err
 	}
-	x := &action.Runner{Dir: p.Dir, Env: ActionEnv(p, Options{Env: p.Env}), Grace: Grace, Mark: fmt.Sprintf("%sprobe/%d/%d", p.Mark(), owner.PID, owner.Start)}
+	x := &action.Runner{
+		Dir: p.Dir, Env: ActionEnv(p, Options{Env: p.Env}), Grace: Grace,
+		Mark: fmt.Sprintf("%sprobe/%d/%d", p.Mark(), owner.PID, owner.Start),
+	}
 	defer x.Close() //nolint:errcheck // of files that nothing was written to
 	ConfigureAgents(p, x, project.Agents{}, conf)
 	host, model, _ := strings.Cut(b.By, "/")
@@ -67,7 +70,8 @@ func probe(ctx context.Context, p *project.Project, b persistence.Block) (bool, 
 		return err == nil, nil //nolint:nilerr // it is still missing
 	}
 	res, err := x.Run(ctx, fsm.Action{
-		Kind: fsm.KindJudge, Text: probePrompt, Host: host, Model: model, State: "probe-" + host, Step: 1, Attempt: 1, Timeout: probeWait,
+		Kind: fsm.KindJudge, Text: probePrompt, Host: host, Model: model, State: "probe-" + host, Step: 1, Attempt: 1,
+		Timeout: probeWait,
 	}, func(string) {})
 	if err != nil || res.Reply == nil {
 		return false, err
@@ -99,8 +103,11 @@ type Unblocked struct {
 }
 
 // Unblock lets runs use an agent again, or a model of one, because a person did what was needed, and has those continue
-// by begin that were suspended for want of it, or of another thing of that name. Those that workers carry continue there.
-func Unblock(ctx context.Context, r *project.Records, name string, begin func(ctx context.Context, r Request) error) (Unblocked, error) {
+// by begin that were suspended for want of it, or of another thing of that name. Those that workers carry
+// continue there.
+func Unblock(ctx context.Context, r *project.Records, name string, begin func(ctx context.Context, r Request) error) (
+	Unblocked, error,
+) {
 	meant := func(by string) bool { return by == name || strings.HasPrefix(by, name+"/") }
 	if h := agent.Find(name); h != nil && h.Name != name {
 		meant = func(by string) bool { return by == h.Name || strings.HasPrefix(by, h.Name+"/") }
@@ -113,7 +120,8 @@ func Unblock(ctx context.Context, r *project.Records, name string, begin func(ct
 	for _, b := range gone {
 		done.Agents = append(done.Agents, b.By)
 	}
-	runs, err := r.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting}}})
+	runs, err := r.Runs(ctx,
+		persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting}}})
 	if err != nil {
 		return done, err
 	}
@@ -132,7 +140,8 @@ func Unblock(ctx context.Context, r *project.Records, name string, begin func(ct
 		case err != nil:
 			errs = append(errs, err)
 		case workers:
-			if _, err := r.Send(ctx, run.ID, persistence.Command{Kind: persistence.CommandWake, Segment: persistence.AnySegment}); err != nil {
+			if _, err := r.Send(ctx, run.ID,
+				persistence.Command{Kind: persistence.CommandWake, Segment: persistence.AnySegment}); err != nil {
 				errs = append(errs, err)
 				continue
 			}
@@ -152,14 +161,17 @@ func Unblock(ctx context.Context, r *project.Records, name string, begin func(ct
 			return done, refuse(NotFound, "no run is suspended")
 		}
 		slices.Sort(others)
-		return done, refuse(NotFound, "no run is suspended by %s; runs are suspended by %s", humanize.Quote(name), strings.Join(slices.Compact(others), ", "))
+		return done, refuse(NotFound, "no run is suspended by %s; runs are suspended by %s", humanize.Quote(name),
+			strings.Join(slices.Compact(others), ", "))
 	}
 	return done, errors.Join(errs...)
 }
 
-// unblockQueued has workers try at once to begin those submitted runs whose files they could not fetch because of what is meant. It
-// returns them, and what others wait for.
-func unblockQueued(ctx context.Context, r *project.Records, meant func(by string) bool) (begun []persistence.Run, others []string, _ error) {
+// unblockQueued has workers try at once to begin those submitted runs whose files they could not fetch because
+// of what is meant. It returns them, and what others wait for.
+func unblockQueued(ctx context.Context, r *project.Records, meant func(by string) bool) (begun []persistence.Run,
+	others []string, _ error,
+) {
 	store, ok := r.Store.(persistence.Placer)
 	if !ok {
 		return nil, nil, nil

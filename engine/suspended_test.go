@@ -11,7 +11,8 @@ import (
 	"loops/persistence"
 )
 
-// A run whose process was still tidying up after its end as suspended stayed suspended after unblock, which said nothing of it.
+// A run whose process was still tidying up after its end as suspended stayed suspended after unblock, which
+// said nothing of it.
 func TestUnblockWhileTheProcessEnds(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"dir", "sqlite:.loops/runs.db"} {
@@ -22,12 +23,19 @@ func TestUnblockWhileTheProcessEnds(t *testing.T) {
 			t.Cleanup(func() { testenv.Must(t, r.Close()) })
 			owner, err := Self()
 			testenv.Must(t, err)
-			j, err := r.Create(t.Context(), persistence.Spec{Loop: "commanded", StartedAt: time.Now(), Definition: []byte(commandedLoop), Owner: owner})
+			j, err := r.Create(t.Context(),
+				persistence.Spec{
+					Loop: "commanded", StartedAt: time.Now(), Definition: []byte(commandedLoop),
+					Owner: owner,
+				})
 			testenv.Must(t, err)
 			t.Cleanup(func() { testenv.Must(t, j.Close(context.WithoutCancel(t.Context()))) })
 			testenv.Must(t, j.Record(t.Context(), &fsm.Batch{Checkpoint: true, Snapshot: &fsm.Snapshot{
 				Loop: "commanded", Current: "a", StartedAt: time.Now(),
-				Outcome: &fsm.Outcome{TerminatedBy: fsm.EndSuspended, Cause: fsm.FailAuth, SuspendedBy: "claude", Reason: "log in"},
+				Outcome: &fsm.Outcome{
+					TerminatedBy: fsm.EndSuspended, Cause: fsm.FailAuth, SuspendedBy: "claude",
+					Reason: "log in",
+				},
 			}}))
 			var begun []string
 			done, err := Unblock(t.Context(), r, "claude", func(_ context.Context, q Request) error {

@@ -58,7 +58,8 @@ func (t turn) reconcile(ctx context.Context, end ending) (rest func(context.Cont
 	}
 }
 
-// tidied reports what was reconciled, and what could not be, but not what stays undone because the engine is being closed.
+// tidied reports what was reconciled, and what could not be, but not what stays undone because the engine is
+// being closed.
 func (t turn) tidied(ctx context.Context, changes []reconcile.Change, err error) {
 	if err != nil && (ctx.Err() == nil || len(changes) > 0) {
 		t.tell(Said{Text: textf("not tidied up: %s", err), Problem: true})

@@ -25,12 +25,19 @@ func deadRuns(t *testing.T, e *Engine, n int) {
 	at := time.Now().Add(-time.Hour)
 	for i := range n {
 		at := at.Add(time.Duration(i) * time.Second)
-		j, err := d.Create(t.Context(), persistence.Spec{Loop: "gone", StartedAt: at, Definition: []byte("x"), Owner: persistence.Owner{PID: 4194305}})
+		j, err := d.Create(t.Context(), persistence.Spec{
+			Loop: "gone", StartedAt: at, Definition: []byte("x"),
+			Owner: persistence.Owner{PID: 4194305},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		snap := &fsm.Snapshot{Loop: "gone", Phase: fsm.PhaseActing, Current: "a", Step: 1, Attempt: 1, StartedAt: at}
-		if err := j.Record(t.Context(), &fsm.Batch{Snapshot: snap, Checkpoint: true, Events: []fsm.Event{{Kind: fsm.EventStateEnter, Time: at}}}); err != nil {
+		if err := j.Record(t.Context(),
+			&fsm.Batch{
+				Snapshot: snap, Checkpoint: true,
+				Events: []fsm.Event{{Kind: fsm.EventStateEnter, Time: at}},
+			}); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.Close(t.Context()); err != nil {

@@ -39,7 +39,9 @@ type runTree struct {
 }
 
 // planTree finds out which work tree a run is to have. It changes nothing.
-func (e *Engine) planTree(ctx context.Context, p *project.Project, l *fsm.Loop, f TreeRequest, conf *config.Config) (*runTree, error) {
+func (e *Engine) planTree(ctx context.Context, p *project.Project, l *fsm.Loop, f TreeRequest,
+	conf *config.Config,
+) (*runTree, error) {
 	if !f.Asked {
 		if p.Tree == "" {
 			return nil, nil
@@ -47,7 +49,8 @@ func (e *Engine) planTree(ctx context.Context, p *project.Project, l *fsm.Loop, 
 		return &runTree{o: e.o, tree: git.Tree{Path: p.Tree, Sub: p.Sub()}, of: p.Run}, nil
 	}
 	if p.Tree != "" {
-		return nil, misuse(OpRun, "this is the work tree of run %s already; without %s the run is in it, too, and with %s it gets one of its own", p.Run, Setting{Name: SetWorktree}, Setting{SetDir, p.Dir})
+		return nil, misuse(OpRun, "this is the work tree of run %s already; without %s the run is in it, too, and "+
+			"with %s it gets one of its own", p.Run, Setting{Name: SetWorktree}, Setting{SetDir, p.Dir})
 	}
 	runGit, done := Git(p, e.o, "", false)
 	defer done()
@@ -57,7 +60,8 @@ func (e *Engine) planTree(ctx context.Context, p *project.Project, l *fsm.Loop, 
 	}
 	t := &runTree{o: e.o, tree: plan.Tree, end: cmp.Or(f.End, l.Worktree, conf.Worktree, git.Keep), plan: plan}
 	if t.end == git.Merge && plan.Into == "" {
-		return nil, refuse(Usage, "there is nothing to merge into: HEAD of %s is detached. Check out a branch, or let the work tree stay: %s", p.Dir, Setting{SetWorktreeEnd, git.Keep})
+		return nil, refuse(Usage, "there is nothing to merge into: HEAD of %s is detached. Check out a branch, or "+
+			"let the work tree stay: %s", p.Dir, Setting{SetWorktreeEnd, git.Keep})
 	}
 	return t, nil
 }
@@ -83,9 +87,11 @@ func (t *runTree) free(ctx context.Context, store *project.Records) error {
 	for _, r := range project.Current(runs) {
 		switch {
 		case project.Alive(r):
-			return refuse(Conflict, "branch %s is that of run %s, which is running (pid %d); wait for it, or: %s", t.tree.Branch, r.ID, r.Owner.PID, Do(OpStop, string(r.ID)))
+			return refuse(Conflict, "branch %s is that of run %s, which is running (pid %d); wait for it, or: %s",
+				t.tree.Branch, r.ID, r.Owner.PID, Do(OpStop, string(r.ID)))
 		case r.Resumable:
-			return refuse(Conflict, "branch %s is that of run %s, which is %s; resume it: %s", t.tree.Branch, r.ID, r.Status, Do(OpResume, string(r.ID)))
+			return refuse(Conflict, "branch %s is that of run %s, which is %s; resume it: %s", t.tree.Branch, r.ID,
+				r.Status, Do(OpResume, string(r.ID)))
 		}
 	}
 	return nil
@@ -140,7 +146,8 @@ func (t *runTree) own(p *project.Project, id persistence.ID) git.Tree {
 
 // prepare fits fsm.Config.Prepare. begun says that actions of the run have been in the tree; durable, that a
 // new tree is so before it is recorded.
-func (t *runTree) prepare(p *project.Project, id persistence.ID, begun, durable bool) func(context.Context) (fsm.Event, error) {
+func (t *runTree) prepare(p *project.Project, id persistence.ID, begun, durable bool) func(context.Context) (
+	fsm.Event, error) {
 	if t == nil {
 		return nil
 	}
@@ -174,7 +181,8 @@ func (t *runTree) prepare(p *project.Project, id persistence.ID, begun, durable 
 		}
 		ev := fsm.Event{Kind: fsm.EventWorktree, Fields: []fsm.Field{{Key: "path", Value: tree.Path}}}
 		if t.of == "" {
-			ev.Fields = append(ev.Fields, fsm.Field{Key: "branch", Value: tree.Branch}, fsm.Field{Key: "base", Value: tree.Base})
+			ev.Fields = append(ev.Fields, fsm.Field{Key: "branch", Value: tree.Branch},
+				fsm.Field{Key: "base", Value: tree.Base})
 		}
 		return ev, nil
 	}
@@ -201,7 +209,8 @@ func (e *Engine) noTree(ctx context.Context, j *job, why treeFailure) error {
 			return refuse(kind, "no work tree: %s; nothing was run", humanize.OneLine(why))
 		}
 	}
-	return refuse(kind, "run %s has no work tree to resume in: %s. Nothing recorded is lost. Fix that, then: %s", id, humanize.OneLine(why), Do(OpResume, string(id)))
+	return refuse(kind, "run %s has no work tree to resume in: %s. Nothing recorded is lost. Fix that, then: %s", id,
+		humanize.OneLine(why), Do(OpResume, string(id)))
 }
 
 // treeEnv returns the environment of the actions of a run, which it names to them as an ancestor. In a work

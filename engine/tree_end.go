@@ -77,7 +77,9 @@ func (t *runTree) report(p *project.Project, id persistence.ID) TreeReport {
 }
 
 // FinishTrees finishes what processes that were killed left undone about work trees.
-func FinishTrees(ctx context.Context, p *project.Project, o Options, store persistence.Store, print func(TreeReport)) error {
+func FinishTrees(ctx context.Context, p *project.Project, o Options, store persistence.Store,
+	print func(TreeReport),
+) error {
 	runGit, done := Git(p, o, "", true)
 	defer done()
 	left, runs, err := git.Unfinished(ctx, runGit, p.Dir)

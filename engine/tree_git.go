@@ -36,7 +36,8 @@ func GitWait(p *project.Project) time.Duration {
 // nobody, and is known to status. An action in a work tree begins only if that is one still, and git in it does
 // not find the repository around it. tree is the work tree of the run; "" = it is in the main checkout. boxed says that
 // the run has a sandbox.
-func before(p *project.Project, env []string, tree, dir string, boxed bool) func(fsm.Action) (fsm.Action, func(), error) {
+func before(p *project.Project, env []string, tree, dir string, boxed bool) func(fsm.Action) (fsm.Action, func(),
+	error) {
 	limit := GitWait(p)
 	return func(a fsm.Action) (fsm.Action, func(), error) {
 		if err := lostTree(a.Tree); err != nil {
@@ -121,8 +122,8 @@ var looks = []string{"status", "diff"}
 
 var lookPolicy = &confine.Policy{Preset: confine.Workspace, Network: []string{confine.NetNone}}
 
-// Git returns a way to run git for the work tree of a run ("" = none yet), and what ends it. boxed says that the run has
-// a sandbox, or may have one.
+// Git returns a way to run git for the work tree of a run ("" = none yet), and what ends it. boxed says that
+// the run has a sandbox, or may have one.
 func Git(p *project.Project, o Options, run string, boxed bool) (runGit git.Run, done func()) {
 	if run == "" {
 		run = fmt.Sprintf("-%d", time.Now().UnixNano())
@@ -130,7 +131,8 @@ func Git(p *project.Project, o Options, run string, boxed bool) (runGit git.Run,
 	// a look at the files must not be in the way of a user's git
 	env := append(git.Untied(ActionEnv(p, o)), "GIT_OPTIONAL_LOCKS=0")
 	r := &action.Runner{
-		Dir: p.Dir, Env: env, Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20, Before: before(p.Main(), env, "", "", boxed),
+		Dir: p.Dir, Env: env, Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20,
+		Before: before(p.Main(), env, "", "", boxed),
 	}
 	return git.Steady(func(ctx context.Context, dir string, args ...string) (string, error) {
 		if _, err := r.FindProgram("git"); err != nil {
@@ -141,7 +143,8 @@ func Git(p *project.Project, o Options, run string, boxed bool) (runGit git.Run,
 			sandbox = []*confine.Policy{lookPolicy}
 		}
 		res, err := r.Run(ctx, fsm.Action{
-			Kind: fsm.KindProgram, Program: append([]string{"git"}, args...), Dir: dir, Step: 1, Attempt: 1, Quiet: true, Git: args[0], Sandbox: sandbox,
+			Kind: fsm.KindProgram, Program: append([]string{"git"}, args...), Dir: dir, Step: 1, Attempt: 1,
+			Quiet: true, Git: args[0], Sandbox: sandbox,
 		}, nil)
 		switch command := args[0]; {
 		case err != nil:
@@ -149,7 +152,10 @@ func Git(p *project.Project, o Options, run string, boxed bool) (runGit git.Run,
 		case ctx.Err() != nil:
 			return "", context.Cause(ctx)
 		case res.TimeoutKind != "":
-			return "", &git.Error{Command: command, Code: res.ExitCode, Text: git.TooLong("git "+command, GitWait(p), gitText(res.Stderr))}
+			return "", &git.Error{
+				Command: command, Code: res.ExitCode,
+				Text: git.TooLong("git "+command, GitWait(p), gitText(res.Stderr)),
+			}
 		case res.ExitCode != 0:
 			return "", &git.Error{Command: command, Code: res.ExitCode, Text: gitText(res.Stderr)}
 		}

@@ -65,7 +65,8 @@ func recordedTree(p *project.Project, r persistence.Run) *runTree {
 	}
 	made, _ := m.Get("new")
 	t := &runTree{of: text("of"), end: cmp.Or(text("end"), git.Keep), tree: git.Tree{
-		Path: text("path"), Sub: text("sub"), Branch: text("branch"), New: made == true, Base: text("base"), Into: text("into"), Before: text("before"),
+		Path: text("path"), Sub: text("sub"), Branch: text("branch"), New: made == true, Base: text("base"),
+		Into: text("into"), Before: text("before"),
 	}}
 	if t.tree.Path != "" { // the project may have been moved since
 		t.tree.Path = filepath.Join(p.Dir, git.TreesFolder, filepath.Base(t.tree.Path))
@@ -126,7 +127,8 @@ func (t *runTree) notes() (notes []string) {
 		notes = append(notes, fmt.Sprintf("run %s left it; what it left there is still in it", t.tree.Before))
 	}
 	if n := t.plan.Changed; n > 0 {
-		notes = append(notes, fmt.Sprintf("not in it: %s of this checkout with changes that are not committed", humanize.Count(n, "file")))
+		notes = append(notes, fmt.Sprintf("not in it: %s of this checkout with changes that are not committed",
+			humanize.Count(n, "file")))
 	}
 	if t.plan.Submodules && t.tree.Before == "" {
 		notes = append(notes, "its submodules are empty; an action can fill them: git submodule update --init")
@@ -156,7 +158,8 @@ func (t *runTree) planned(p *project.Project) *TreePlan {
 		return &TreePlan{Path: tree.Path, Of: t.of}
 	}
 	return &TreePlan{
-		Path: tree.Path, Branch: tree.Branch, New: tree.New && tree.Before == "", Commit: t.plan.Head, End: t.end, LeftBy: tree.Before, Changed: t.plan.Changed,
+		Path: tree.Path, Branch: tree.Branch, New: tree.New && tree.Before == "", Commit: t.plan.Head, End: t.end,
+		LeftBy: tree.Before, Changed: t.plan.Changed,
 		Submodules: t.plan.Submodules, Notes: t.notes(),
 	}
 }

@@ -29,10 +29,11 @@ const (
 
 // An UndoRequest asks that the files of a run become what they were.
 type UndoRequest struct {
-	Run    string // id of a run, or name of a loop: then its newest
-	To     string // the address of a step: before it; with :after, after it; or one of the words above; "" = [UndoStart]
-	Force  bool   // although the files were changed since by others
-	DryRun bool   // only say what would change
+	Run string // id of a run, or name of a loop: then its newest
+	// the address of a step: before it; with :after, after it; or one of the words above; "" = [UndoStart]
+	To     string
+	Force  bool // although the files were changed since by others
+	DryRun bool // only say what would change
 }
 
 // An Undone says how files became what they were, or would.
@@ -61,8 +62,8 @@ type undoing struct {
 }
 
 // Undo brings the files of a run to what they were before a step. The files as they are now are kept first. A run that
-// is running is refused, and so is one whose files others changed since its last snapshot, unless the request says Force.
-// Nothing but files is changed: neither HEAD nor the index of the repository, nor the record of the run.
+// is running is refused, and so is one whose files others changed since its last snapshot, unless the request
+// says Force. Nothing but files is changed: neither HEAD nor the index of the repository, nor the record of the run.
 func (e *Engine) Undo(ctx context.Context, r UndoRequest) (*Undone, error) {
 	if err := unnamed(r.Run); err != nil {
 		return nil, err
@@ -76,7 +77,8 @@ func (e *Engine) Undo(ctx context.Context, r UndoRequest) (*Undone, error) {
 		return nil, err
 	}
 	if alive(run) {
-		return nil, refuse(Conflict, "run %s is running (pid %d) and works on these files; stop it first: %s", run.ID, run.Owner.PID, Do(OpStop, string(run.ID)))
+		return nil, refuse(Conflict, "run %s is running (pid %d) and works on these files; stop it first: %s", run.ID,
+			run.Owner.PID, Do(OpStop, string(run.ID)))
 	}
 	u, err := e.undoing(ctx, run, r.To)
 	if err != nil {
@@ -112,7 +114,8 @@ func (e *Engine) undoing(ctx context.Context, run persistence.Run, to string) (*
 	if tree := recordedTree(p, run); tree != nil {
 		u.dir = tree.tree.Dir()
 		if err := git.Linked(tree.tree.Path); err != nil {
-			return nil, refuse(NotFound, "the files of run %s were in a work tree of their own: %v. A new run can begin with them: %s", run.ID, err,
+			return nil, refuse(NotFound, "the files of run %s were in a work tree of their own: %v. A new run can "+
+				"begin with them: %s", run.ID, err,
 				Do(OpFork, string(run.ID), Setting{SetAt, "STEP"}, Setting{SetFiles, ""}, Setting{SetWorktree, ""}))
 		}
 	}
@@ -129,7 +132,8 @@ func (e *Engine) undoing(ctx context.Context, run persistence.Run, to string) (*
 		u.dir = filepath.Join(u.dir, u.to.Folder)
 		if err := git.Linked(u.dir); err != nil {
 			outer, _, _ := strings.Cut(u.to.Step, "/")
-			return nil, refuse(NotFound, "step %s of run %s worked in a work tree of its own: %v. Commit %.12s has its files; to take back what was merged: %s", u.to.Step, run.ID, err,
+			return nil, refuse(NotFound, "step %s of run %s worked in a work tree of its own: %v. Commit %.12s has "+
+				"its files; to take back what was merged: %s", u.to.Step, run.ID, err,
 				u.to.Commit, Do(OpUndo, string(run.ID), Setting{SetTo, outer}))
 		}
 	}
@@ -161,8 +165,8 @@ func (e *Engine) undoing(ctx context.Context, run persistence.Run, to string) (*
 // isLoopFile reports whether a path is in a folder with loops and settings.
 func isLoopFile(path string) bool { return slices.Contains(strings.Split(path, "/"), project.Folder) }
 
-// spare has the files of .loops stay as they are that no action of the run changed: other loops are made and changed while a
-// run is running, and after it. In a sandbox no action changes any.
+// spare has the files of .loops stay as they are that no action of the run changed: other loops are made and
+// changed while a run is running, and after it. In a sandbox no action changes any.
 func (u *undoing) spare(ctx context.Context, l *fsm.Loop) error {
 	changes, err := u.walk.Changes(ctx, u.to.Tree, u.now)
 	if err != nil || !slices.ContainsFunc(changes, func(c git.Change) bool { return isLoopFile(c.Path) }) {
@@ -196,7 +200,8 @@ func keepsLoopFiles(l *fsm.Loop) bool {
 	return l != nil && l.Sandbox != nil && confine.Strength(l.Sandbox.Preset) >= confine.Strength(confine.Workspace)
 }
 
-// ranSnapshots returns what the loop of a run says of snapshots, as it was recorded; nil = nothing, or it cannot be read.
+// ranSnapshots returns what the loop of a run says of snapshots, as it was recorded; nil = nothing, or it
+// cannot be read.
 func (e *Engine) ranSnapshots(ctx context.Context, run persistence.Run) *fsm.FileSnapshots {
 	if l := e.keptLoop(ctx, run); l != nil {
 		return l.Snapshots
@@ -222,7 +227,8 @@ func (e *Engine) keptLoop(ctx context.Context, run persistence.Run) *fsm.Loop {
 func (e *Engine) chain(ctx context.Context, run persistence.Run) (*git.Chain, []git.Snapshot, error) {
 	p := e.p.Main()
 	if !p.InGit() {
-		return nil, nil, refuse(NotFound, "%s is in no repository of git, so the files of run %s were not kept", p.Dir, run.ID)
+		return nil, nil, refuse(NotFound, "%s is in no repository of git, so the files of run %s were not kept",
+			p.Dir, run.ID)
 	}
 	c, err := git.OpenChain(ctx, git.Command(undoEnv(p, e.o), GitWait(p)), p.Dir, string(run.ID))
 	if err != nil {
@@ -230,7 +236,10 @@ func (e *Engine) chain(ctx context.Context, run persistence.Run) (*git.Chain, []
 	}
 	all := c.List()
 	if len(all) == 0 {
-		return nil, nil, refuse(NotFound, "no files of run %s were kept: that is done where the loop says snapshots: git, or the run was started with %s or %s", run.ID, Setting{SetSnapshots, fsm.SnapshotsGit}, Setting{Name: SetWorktree})
+		return nil, nil,
+			refuse(NotFound, "no files of run %s were kept: that is done where the loop says snapshots: git, or the "+
+				"run was started with %s or %s", run.ID, Setting{SetSnapshots, fsm.SnapshotsGit},
+				Setting{Name: SetWorktree})
 	}
 	return c, all, nil
 }
@@ -259,8 +268,8 @@ func inFolder(all []git.Snapshot, folder string) []git.Snapshot {
 // isStep reports whether a snapshot was made before or after a step.
 func isStep(s git.Snapshot) bool { return s.When == git.Before || s.When == git.After }
 
-// folderOf returns the folder that a step works in: that of another step of the same sub-loop, branch or item, or else of
-// what that is in.
+// folderOf returns the folder that a step works in: that of another step of the same sub-loop, branch or item,
+// or else of what that is in.
 func folderOf(all []git.Snapshot, at fsm.Address) string {
 	for task := at.Task(); len(task.Hops) > 0; task.Hops = task.Hops[:len(task.Hops)-1] {
 		for _, s := range all {
@@ -302,11 +311,12 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 	text, after := strings.CutSuffix(to, UndoAfter)
 	at, ok := fsm.ParseAddress(text)
 	if !ok || at.Question > 0 {
-		return git.Snapshot{}, fmt.Errorf("%s: expected a step such as 3, 2/lint/1 or 3%s, or %s, %s or %s", humanize.Quote(to), UndoAfter, UndoStart, UndoLast, UndoFound)
+		return git.Snapshot{}, fmt.Errorf("%s: expected a step such as 3, 2/lint/1 or 3%s, or %s, %s or %s",
+			humanize.Quote(to), UndoAfter, UndoStart, UndoLast, UndoFound)
 	}
 	all = inFolder(all, folderOf(all, at))
-	// The steps of the run are done one after the other, and so are those of a sub-loop, a branch and an item: what has no
-	// snapshot changed nothing.
+	// The steps of the run are done one after the other, and so are those of a sub-loop, a branch and an item:
+	// what has no snapshot changed nothing.
 	task := at.Task()
 	depth, step := len(task.Hops), at.Hops[len(at.Hops)-1].Step
 	first, last, earlier := -1, -1, -1
@@ -323,7 +333,8 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 				first = i
 			}
 		}
-		if task.Contains(of) && len(of.Hops) > depth && (of.Hops[depth].Step < step || after && of.Hops[depth].Step == step) {
+		if task.Contains(of) && len(of.Hops) > depth &&
+			(of.Hops[depth].Step < step || after && of.Hops[depth].Step == step) {
 			earlier = i
 		}
 	}
@@ -331,7 +342,9 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 	case first < 0 && at.Step() && earlier >= 0:
 		return all[earlier], nil
 	case first < 0:
-		return git.Snapshot{}, fmt.Errorf("%w is of step %s: the run did not come to it, or it only asked or waited; go back to step %d", errNoSnapshot, text, at.Hops[0].Step)
+		return git.Snapshot{},
+			fmt.Errorf("%w is of step %s: the run did not come to it, or it only asked or waited; go back to step %d",
+				errNoSnapshot, text, at.Hops[0].Step)
 	case after:
 		return all[last], nil
 	case all[first].When == git.Before || first == 0:
@@ -345,8 +358,8 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 	return all[first-1], nil
 }
 
-// others returns how the files differ from the last snapshot. What an undo that was cut short changed is no difference, and
-// neither is that a guard put back what the last action changed: it kept a commit of its own.
+// others returns how the files differ from the last snapshot. What an undo that was cut short changed is no
+// difference, and neither is that a guard put back what the last action changed: it kept a commit of its own.
 func (u *undoing) others(ctx context.Context) ([]git.Change, error) {
 	last := u.all[len(u.all)-1]
 	changes, err := u.walk.Changes(ctx, last.Tree, u.now)
@@ -379,8 +392,10 @@ func (u *undoing) changed(others []git.Change) error {
 	if u.acting > 0 {
 		why = fmt.Sprintf("step %d was cut short and may have changed them, or others", u.acting)
 	}
-	return refuse(Conflict, "files of run %s differ from its last snapshot (%s), %s: %s. To take these changes back as well (%s has them back): %s", u.run.ID, last.Label(), why,
-		Lines{"", []string{strings.Join(names, ", ")}}, Setting{SetTo, UndoFound}, Do(OpUndo, string(u.run.ID), Setting{Name: SetForce}))
+	return refuse(Conflict, "files of run %s differ from its last snapshot (%s), %s: %s. To take these changes back "+
+		"as well (%s has them back): %s", u.run.ID, last.Label(), why,
+		Lines{"", []string{strings.Join(names, ", ")}}, Setting{SetTo, UndoFound},
+		Do(OpUndo, string(u.run.ID), Setting{Name: SetForce}))
 }
 
 // put keeps the files as they are, and brings them to the snapshot. It returns the commit that has them as they were.
@@ -390,12 +405,14 @@ func (u *undoing) put(ctx context.Context) (found string, err error) {
 		step = ""
 	}
 	if found = last.Commit; last.Tree != u.now || last.When == git.Restored {
-		if found, err = u.chain.Add(ctx, u.now, git.Snapshot{Step: step, When: git.Found, Folder: u.to.Folder}); err != nil {
+		if found, err = u.chain.Add(ctx, u.now,
+			git.Snapshot{Step: step, When: git.Found, Folder: u.to.Folder}); err != nil {
 			return "", err
 		}
 	}
 	// What a kill leaves half done is finished by the next undo, which finds this.
-	if _, err = u.chain.Add(ctx, u.to.Tree, git.Snapshot{Step: step, When: git.Restored, Folder: u.to.Folder}); err != nil {
+	if _, err = u.chain.Add(ctx, u.to.Tree, git.Snapshot{Step: step, When: git.Restored, Folder: u.to.Folder}); err !=
+		nil {
 		return "", err
 	}
 	return found, u.walk.Restore(context.WithoutCancel(ctx), u.to.Tree)
@@ -417,7 +434,8 @@ func (e *Engine) unused(ctx context.Context, store *project.Records, dir string,
 			works = tree.tree.Dir()
 		}
 		if filepath.Clean(works) == filepath.Clean(dir) {
-			return refuse(Conflict, "run %s is running (pid %d) and works on the same files; wait for it, or: %s", r.ID, cmp.Or(r.Owner.PID, 0), Do(OpStop, string(r.ID)))
+			return refuse(Conflict, "run %s is running (pid %d) and works on the same files; wait for it, or: %s",
+				r.ID, cmp.Or(r.Owner.PID, 0), Do(OpStop, string(r.ID)))
 		}
 	}
 	return nil
@@ -463,7 +481,8 @@ func (e *Engine) StepFiles(ctx context.Context, run persistence.Run) (files []St
 
 // FilesDiff returns how two trees or commits with files of a run differ.
 func (e *Engine) FilesDiff(ctx context.Context, run persistence.Run, from, to string) (*StepDiff, error) {
-	c, err := git.OpenChain(ctx, git.Command(undoEnv(e.p.Main(), e.o), GitWait(e.p.Main())), e.p.Main().Dir, string(run.ID))
+	c, err := git.OpenChain(ctx, git.Command(undoEnv(e.p.Main(), e.o), GitWait(e.p.Main())), e.p.Main().Dir,
+		string(run.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -499,8 +518,8 @@ func (e *Engine) StepDiff(ctx context.Context, run persistence.Run, step string)
 	return &StepDiff{files, text}, err
 }
 
-// A SnapshotDiff is one of the snapshots of a run, with how its files differ from those of the snapshot of the same folder
-// before it.
+// A SnapshotDiff is one of the snapshots of a run, with how its files differ from those of the snapshot of the
+// same folder before it.
 type SnapshotDiff struct {
 	git.Snapshot
 	StepDiff
@@ -508,8 +527,8 @@ type SnapshotDiff struct {
 	To         string // what an [UndoRequest] says to go back to it; "" = nothing does
 }
 
-// SnapshotDiff returns the snapshot of a run with a number, counted from 1; 0 = the last. A number beyond the last is that
-// of the last. That there are no snapshots is a refusal.
+// SnapshotDiff returns the snapshot of a run with a number, counted from 1; 0 = the last. A number beyond the
+// last is that of the last. That there are no snapshots is a refusal.
 func (e *Engine) SnapshotDiff(ctx context.Context, run persistence.Run, number int) (*SnapshotDiff, error) {
 	c, all, err := e.chain(ctx, run)
 	if err != nil {
@@ -533,7 +552,8 @@ func (e *Engine) SnapshotDiff(ctx context.Context, run persistence.Run, number i
 
 // WriteSnapshots writes the snapshots of a run into a new file, a bundle of git. It reports whether there are any.
 func WriteSnapshots(ctx context.Context, p *project.Project, id persistence.ID, file string) (bool, error) {
-	return git.WriteBundle(ctx, git.Command(undoEnv(p, Options{Env: p.Env}), GitWait(p)), p.Main().Dir, string(id), file)
+	return git.WriteBundle(ctx, git.Command(undoEnv(p, Options{Env: p.Env}), GitWait(p)), p.Main().Dir, string(id),
+		file)
 }
 
 // ReadSnapshots adds the snapshots of a run in such a file to the repository of a project.

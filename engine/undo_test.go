@@ -24,8 +24,10 @@ import (
 // gitEnv is the environment of git in tests: the settings of this machine do not matter, and nothing has to outlive a
 // loss of power.
 func gitEnv() []string {
-	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=n@example.org", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=n@example.org",
-		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none", "GIT_CONFIG_KEY_1=protocol.file.allow", "GIT_CONFIG_VALUE_1=always")
+	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=n",
+		"GIT_AUTHOR_EMAIL=n@example.org", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=n@example.org",
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none",
+		"GIT_CONFIG_KEY_1=protocol.file.allow", "GIT_CONFIG_VALUE_1=always")
 }
 
 // scribbles is a runner whose actions change files at random.
@@ -137,11 +139,17 @@ func sameFiles(t *testing.T, what, dir string, want map[string]string) {
 
 // repositories are what an undo has to work in.
 var repositories = map[string]string{
-	"commits":   "git init -q && echo tracked > a && echo '*.tmp' > .gitignore && echo crlf | tr '\\n' '\\r' > text && git add . && git commit -q -m one && echo staged > staged && git add staged",
-	"empty":     "git init -q",
-	"submodule": "git init -q ../inner && git -C ../inner commit -q --allow-empty -m one && git init -q && git submodule --quiet add ../inner sub && git commit -q -m one",
-	"merging":   "git init -q && echo 1 > a && git add . && git commit -q -m one && git checkout -q -b other && echo 2 > a && git commit -q -am two && git checkout -q - && echo 3 > a && git commit -q -am three && ! git merge other > /dev/null",
-	"filters":   "git init -q && git config core.autocrlf true && git config filter.up.clean 'tr a-z A-Z' && git config filter.up.smudge 'tr A-Z a-z' && echo '* filter=up text=auto eol=crlf' > .gitattributes && echo x > b && git add . && git commit -q -m one",
+	"commits": "git init -q && echo tracked > a && echo '*.tmp' > .gitignore && echo crlf | tr '\\n' '\\r' > text " +
+		"&& git add . && git commit -q -m one && echo staged > staged && git add staged",
+	"empty": "git init -q",
+	"submodule": "git init -q ../inner && git -C ../inner commit -q --allow-empty -m one && git init -q && git " +
+		"submodule --quiet add ../inner sub && git commit -q -m one",
+	"merging": "git init -q && echo 1 > a && git add . && git commit -q -m one && git checkout -q -b other && " +
+		"echo 2 > a && git commit -q -am two && git checkout -q - && echo 3 > a && git commit -q -am three && ! git " +
+		"merge other > /dev/null",
+	"filters": "git init -q && git config core.autocrlf true && git config filter.up.clean 'tr a-z A-Z' && git " +
+		"config filter.up.smudge 'tr A-Z a-z' && echo '* filter=up text=auto eol=crlf' > .gitattributes && echo x > " +
+		"b && git add . && git commit -q -m one",
 }
 
 // An undo of each step, in any order, brings back the files bit for bit. Index, HEAD and stash of the repository stay.
@@ -162,18 +170,21 @@ func TestUndoEachStep(t *testing.T) {
 			defer e.Close()
 			id := endedRun(ctx, t, e, "out")
 			shell(t, p.Dir, script)
-			if err := os.WriteFile(filepath.Join(p.Dir, "kept.tmp"), []byte("ignored in one of them"), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(p.Dir, "kept.tmp"), []byte("ignored in one of them"), 0o600); err !=
+				nil {
 				t.Fatal(err)
 			}
 			own := func() string {
-				return shell(t, p.Dir, "git rev-parse -q --verify HEAD || true; git ls-files -s; git stash list; ls .git | grep -v -e ORIG_HEAD -e logs")
+				return shell(t, p.Dir, "git rev-parse -q --verify HEAD || true; git ls-files -s; git stash list; ls "+
+					".git | grep -v -e ORIG_HEAD -e logs")
 			}
 			before := own()
 			s := snapshotsOf(t, e, id)
 			r := s.runner(nil, scribbles{p.Dir, rand.New(rand.NewPCG(1, uint64(len(name))))})
 			files := []map[string]string{nil, filesOfTree(t, p.Dir)} // before step i
 			for i := 1; i <= steps; i++ {
-				if _, err := r.Run(ctx, fsm.Action{Kind: fsm.KindShell, At: fmt.Sprintf("/%d", i), Attempt: 1}, nil); err != nil {
+				if _, err := r.Run(ctx, fsm.Action{Kind: fsm.KindShell, At: fmt.Sprintf("/%d", i), Attempt: 1},
+					nil); err != nil {
 					t.Fatal(err)
 				}
 				files = append(files, filesOfTree(t, p.Dir))
@@ -186,7 +197,10 @@ func TestUndoEachStep(t *testing.T) {
 				}
 				sameFiles(t, fmt.Sprintf("before step %d", step), p.Dir, files[step])
 			}
-			for to, want := range map[string]map[string]string{UndoStart: files[1], UndoLast: files[steps+1], fmt.Sprintf("%d%s", steps/2, UndoAfter): files[steps/2+1]} {
+			for to, want := range map[string]map[string]string{
+				UndoStart: files[1], UndoLast: files[steps+1],
+				fmt.Sprintf("%d%s", steps/2, UndoAfter): files[steps/2+1],
+			} {
 				if _, err := e.Undo(ctx, UndoRequest{Run: string(id), To: to}); err != nil {
 					t.Fatalf("undo to %s: %v", to, err)
 				}
@@ -209,7 +223,10 @@ func shell(t *testing.T, dir, script string) string {
 	t.Helper()
 	r := &action.Runner{Dir: dir, Env: gitEnv(), RunDir: t.TempDir(), Grace: time.Second, Cap: 1 << 20}
 	defer r.Close()
-	res, err := r.Run(t.Context(), fsm.Action{Kind: fsm.KindShell, Text: "set -e -o pipefail\n" + script, Step: 1, Attempt: 1}, nil)
+	res, err := r.Run(t.Context(), fsm.Action{
+		Kind: fsm.KindShell, Text: "set -e -o pipefail\n" + script, Step: 1,
+		Attempt: 1,
+	}, nil)
 	if err != nil || res.ExitCode != 0 {
 		t.Fatalf("%s: %v, %d, %s", script, err, res.ExitCode, res.Stderr)
 	}
@@ -226,8 +243,8 @@ func snapshotsOf(t *testing.T, e *Engine, id persistence.ID) *snapshots {
 	return s
 }
 
-// What runs side by side changes the same files: each step has a snapshot with the files as they were when it ended, and
-// its beginning is known although others kept what they changed since.
+// What runs side by side changes the same files: each step has a snapshot with the files as they were when it
+// ended, and its beginning is known although others kept what they changed since.
 func TestSnapshotsSideBySide(t *testing.T) {
 	t.Parallel()
 	testenv.Command(t, "git")
@@ -263,7 +280,10 @@ func TestSnapshotsSideBySide(t *testing.T) {
 	if got := labelsOf(all); got != "1/#1 before, 1/#1 after, 1/#2 after, 2/a/1 after, 2/b/1 after, 3 after" {
 		t.Fatalf("it has %s", got)
 	}
-	for to, want := range map[string]int{"": 0, "1": 0, "2": 2, "2/a/1": 2, "2/b/1": 2, "2/a/1:after": 3, "2:after": 4, "3": 4, "3:after": 5, "1/#2": 0, "1/#1:after": 1, UndoLast: 5} {
+	for to, want := range map[string]int{
+		"": 0, "1": 0, "2": 2, "2/a/1": 2, "2/b/1": 2, "2/a/1:after": 3,
+		"2:after": 4, "3": 4, "3:after": 5, "1/#2": 0, "1/#1:after": 1, UndoLast: 5,
+	} {
 		if shot, err := snapshotAt(all, to); err != nil || shot.Commit != all[want].Commit {
 			t.Errorf("%q is %s, %v, want %s", to, shot.Label(), err, all[want].Label())
 		}
@@ -300,7 +320,10 @@ func TestSnapshotsOfManyAtOnce(t *testing.T) {
 	var side sync.WaitGroup
 	for n := range many {
 		side.Go(func() {
-			if _, err := r.Run(t.Context(), fsm.Action{Kind: fsm.KindShell, At: fmt.Sprintf("/1+#%d", n+1), Item: "x", Attempt: 1}, nil); err != nil {
+			if _, err := r.Run(t.Context(), fsm.Action{
+				Kind: fsm.KindShell, At: fmt.Sprintf("/1+#%d", n+1), Item: "x",
+				Attempt: 1,
+			}, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -313,7 +336,8 @@ func TestSnapshotsOfManyAtOnce(t *testing.T) {
 		}
 		after++
 		name := strings.TrimPrefix(shot.Step, "1/")
-		if files := shell(t, p.Dir, "git ls-tree --name-only "+shot.Tree); !slices.Contains(strings.Fields(files), name) {
+		if files := shell(t, p.Dir, "git ls-tree --name-only "+shot.Tree); !slices.Contains(strings.Fields(files),
+			name) {
 			t.Errorf("%s has %s", shot.Label(), files)
 		}
 	}

@@ -25,19 +25,25 @@ func (e *Engine) Unused(l *fsm.Loop, input *string, pairs []string, warn Warn) {
 	if SetPairs(given, pairs) != nil {
 		return // is said elsewhere
 	}
-	u := uses{loops: lib.Subloops(project.Overrides{}, nil), names: map[string]bool{}, read: map[string]bool{}, seen: map[string]bool{}}
+	u := uses{
+		loops: lib.Subloops(project.Overrides{}, nil), names: map[string]bool{}, read: map[string]bool{},
+		seen: map[string]bool{},
+	}
 	u.loop(l)
 	if u.any {
 		return
 	}
-	if key := cmp.Or(l.InputKey, "input"); input != nil && inputValues(declared(l), l, *input).Value(key) == *input && !u.reads(key) {
-		warn.say(textf("nothing in %s reads the input: it is context.%s, as in ${context.%s}", e.p.Short(l.File), key, key))
+	if key := cmp.Or(l.InputKey, "input"); input != nil && inputValues(declared(l), l, *input).Value(key) == *input &&
+		!u.reads(key) {
+		warn.say(textf("nothing in %s reads the input: it is context.%s, as in ${context.%s}", e.p.Short(l.File), key,
+			key))
 	}
 	for _, key := range given.Keys() {
 		if u.names[key] || u.variable(key) {
 			continue
 		}
-		warn.say(textf("nothing in %s uses the context value %s%s", e.p.Short(l.File), humanize.Quote(key), humanize.DidYouMean(key, slices.Sorted(maps.Keys(u.names)))))
+		warn.say(textf("nothing in %s uses the context value %s%s", e.p.Short(l.File), humanize.Quote(key),
+			humanize.DidYouMean(key, slices.Sorted(maps.Keys(u.names)))))
 	}
 }
 

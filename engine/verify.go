@@ -24,8 +24,9 @@ import (
 // A Verification says what the checks of a receipt came to when they were repeated.
 type Verification struct {
 	*RunReceipt
-	Checks     []Repeated
-	Unenforced []string // what keeps scripts from being offline and from changing other files, and cannot be enforced here
+	Checks []Repeated
+	// what keeps scripts from being offline and from changing other files, and cannot be enforced here
+	Unenforced []string
 }
 
 // A Repeated check is one of a receipt, and what it came to now.
@@ -45,9 +46,9 @@ func (v *Verification) Same() bool {
 	return !slices.ContainsFunc(v.Checks, func(r Repeated) bool { return r.Now != nil && !r.Same() })
 }
 
-// Verify repeats the scripts and evaluators that decided how a run completed, each on a clean checkout of the files that
-// the run left, without a network. Prompts and judges are not repeated. A run without a receipt, whose files are gone, or
-// none of whose checks can be repeated, is refused. Nothing of the project is changed.
+// Verify repeats the scripts and evaluators that decided how a run completed, each on a clean checkout of the
+// files that the run left, without a network. Prompts and judges are not repeated. A run without a receipt,
+// whose files are gone, or none of whose checks can be repeated, is refused. Nothing of the project is changed.
 func (e *Engine) Verify(ctx context.Context, id string) (*Verification, error) {
 	r, err := e.Receipt(ctx, id)
 	if err != nil {
@@ -55,11 +56,13 @@ func (e *Engine) Verify(ctx context.Context, id string) (*Verification, error) {
 	}
 	switch {
 	case r.Receipt == nil:
-		return nil, refuse(NotFound, "run %s has no receipt: it did not complete, or a version of loops carried it that made none", r.Run.ID)
+		return nil, refuse(NotFound, "run %s has no receipt: it did not complete, or a version of loops carried it "+
+			"that made none", r.Run.ID)
 	case r.Signed == SignedForged:
 		return nil, r.Forged()
 	case r.Receipt.Tree == "":
-		return nil, refuse(NotFound, "the receipt of run %s names no files, because it was in no repository of git, or had no prompts, check, guard or snapshots; there is nothing to repeat its checks on", r.Run.ID)
+		return nil, refuse(NotFound, "the receipt of run %s names no files, because it was in no repository of git, "+
+			"or had no prompts, check, guard or snapshots; there is nothing to repeat its checks on", r.Run.ID)
 	}
 	v := &verifying{e: e, r: r, done: &Verification{RunReceipt: r}}
 	if err := v.open(ctx); err != nil {
@@ -74,7 +77,8 @@ func (e *Engine) Verify(ctx context.Context, id string) (*Verification, error) {
 			return nil, gone
 		}
 		if err != nil {
-			return nil, refuse(Failed, "the check %s of run %s cannot be repeated: %s", c.Path, r.Run.ID, humanize.OneLine(err))
+			return nil, refuse(Failed, "the check %s of run %s cannot be repeated: %s", c.Path, r.Run.ID,
+				humanize.OneLine(err))
 		}
 		if again.Now != nil {
 			repeated++
@@ -121,10 +125,12 @@ func (v *verifying) open(ctx context.Context) error {
 		}
 	}
 	if len(v.loops) == 0 {
-		return refuse(NotFound, "the definition of run %s is not on record, so its checks cannot be repeated", v.r.Run.ID)
+		return refuse(NotFound, "the definition of run %s is not on record, so its checks cannot be repeated",
+			v.r.Run.ID)
 	}
 	if !p.InGit() {
-		return refuse(NotFound, "%s is in no repository of git, and the files that run %s left are in one", p.Dir, v.r.Run.ID)
+		return refuse(NotFound, "%s is in no repository of git, and the files that run %s left are in one", p.Dir,
+			v.r.Run.ID)
 	}
 	if v.place, err = disk.MkdirTemp(os.TempDir(), "loops-verify-*"); err != nil {
 		return err
@@ -154,7 +160,8 @@ func (v *verifying) repeat(ctx context.Context, c fsm.CheckResult) (now *fsm.Che
 		return nil, "it is no verdict on a script: prompts, judges, people, lists and waits are not repeated", nil
 	case st == nil || fsm.KindOf(st) != fsm.KindShell:
 		return nil, "it is no script of a state", nil
-	case !slices.Contains(fsm.RepeatableEvaluators(), c.Evaluator) || st.Evaluate != nil && st.Evaluate.Type != c.Evaluator:
+	case !slices.Contains(fsm.RepeatableEvaluators(), c.Evaluator) || st.Evaluate != nil &&
+		st.Evaluate.Type != c.Evaluator:
 		return nil, "its evaluator " + c.Evaluator + " needs a model, or what other visits came to", nil
 	case st.Evaluate != nil && st.Evaluate.HasSource:
 		return nil, "its evaluator looks at what other states captured", nil
@@ -174,7 +181,9 @@ func (v *verifying) repeat(ctx context.Context, c fsm.CheckResult) (now *fsm.Che
 			}
 			patterns = append(patterns, p)
 		}
-		if tree, err = v.walk.Replace(ctx, tree, v.start, func(path string) bool { return covers(patterns, path) }); err != nil {
+		if tree, err = v.walk.Replace(ctx, tree, v.start, func(path string) bool {
+			return covers(patterns, path)
+		}); err != nil {
 			return nil, "", err
 		}
 	}
@@ -187,7 +196,8 @@ func (v *verifying) repeat(ctx context.Context, c fsm.CheckResult) (now *fsm.Che
 	}
 	dir, _, err := v.walk.CheckOut(ctx, tree, top)
 	if err != nil {
-		return nil, "", refuse(NotFound, "the files that run %s left, tree %s, are not in this repository: %s", v.r.Run.ID, tree, humanize.OneLine(err))
+		return nil, "", refuse(NotFound, "the files that run %s left, tree %s, are not in this repository: %s",
+			v.r.Run.ID, tree, humanize.OneLine(err))
 	}
 	if err := v.walk.InitRepository(ctx, top); err != nil {
 		return nil, "", err
@@ -228,7 +238,9 @@ func (v *verifying) itemVars(st *fsm.State, c fsm.CheckResult) []fsm.Var {
 }
 
 // run does the script of a check in a folder.
-func (v *verifying) run(ctx context.Context, dir string, l *fsm.Loop, st *fsm.State, memory *fsm.Snapshot, c fsm.CheckResult) (*fsm.CheckResult, string, error) {
+func (v *verifying) run(ctx context.Context, dir string, l *fsm.Loop, st *fsm.State, memory *fsm.Snapshot,
+	c fsm.CheckResult,
+) (*fsm.CheckResult, string, error) {
 	p := v.e.p.Main()
 	runDir := filepath.Join(v.place, "run")
 	if err := disk.MkdirAll(runDir, 0o700); err != nil {
@@ -244,12 +256,14 @@ func (v *verifying) run(ctx context.Context, dir string, l *fsm.Loop, st *fsm.St
 	}
 	defer r.Close() //nolint:errcheck // what it leaves is temporary
 	ConfigureSandbox(r, conf)
-	r.Sandbox = append(slices.Clip(r.Sandbox), &confine.Policy{Preset: confine.Workspace, Network: []string{confine.NetNone}})
+	r.Sandbox = append(slices.Clip(r.Sandbox),
+		&confine.Policy{Preset: confine.Workspace, Network: []string{confine.NetNone}})
 	layers := confine.Layers(l.Sandbox, st.Sandbox)
 	_, v.done.Unenforced = r.Unenforced(layers)
 	wall, idle := fsm.ActionTimeouts(l, st)
 	res, err := r.Run(ctx, fsm.Action{
-		Kind: fsm.KindShell, Text: c.Command, State: st.Name, Step: 1, Attempt: 1, Vars: append(memory.Vars(), v.itemVars(st, c)...), Timeout: wall, Idle: idle, Sandbox: layers, Quiet: true,
+		Kind: fsm.KindShell, Text: c.Command, State: st.Name, Step: 1, Attempt: 1,
+		Vars: append(memory.Vars(), v.itemVars(st, c)...), Timeout: wall, Idle: idle, Sandbox: layers, Quiet: true,
 	}, nil)
 	if err != nil {
 		return nil, "", err

@@ -24,19 +24,21 @@ type Due struct {
 }
 
 // DueRuns returns the parked runs of a project that can continue: the time that they wait for has come, it is
-// time to look for what they wait for, or something was sent to them; and the suspended ones whose agent can be used again,
-// at once where it is among those that have just answered. A run that is paused is not due, nor one
+// time to look for what they wait for, or something was sent to them; and the suspended ones whose agent can be
+// used again, at once where it is among those that have just answered. A run that is paused is not due, nor one
 // that workers are to carry. It reads the memory of each parked run. What cannot be read of one is in the
 // error, and the others are returned all the same.
 func DueRuns(ctx context.Context, r *project.Records, now time.Time, answered []string) (due []Due, err error) {
 	// not all of a large archive is read
-	runs, err := r.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting}}})
+	runs, err := r.Runs(ctx,
+		persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting}}})
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
 	for _, run := range project.Current(runs) {
-		if run.Status != persistence.Awaiting || run.Ended != fsm.EndParked && run.Ended != fsm.EndSuspended || run.Held {
+		if run.Status != persistence.Awaiting || run.Ended != fsm.EndParked && run.Ended != fsm.EndSuspended ||
+			run.Held {
 			continue
 		}
 		if workers, err := ForWorkers(ctx, r, run.ID); err != nil || workers {
@@ -67,7 +69,9 @@ func ForWorkers(ctx context.Context, r *project.Records, id persistence.ID) (boo
 }
 
 // dueNow explains why a parked run is to continue; "" = it is not.
-func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now time.Time, answered []string) (string, error) {
+func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now time.Time, answered []string) (string,
+	error,
+) {
 	back := run.UpdatedAt.Sub(now) > wakeRaced // then it cannot be compared with what was sent since
 	commands, err := r.Commands(ctx, run.ID, 0)
 	if err != nil {
@@ -77,7 +81,9 @@ func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now ti
 		return "", nil
 	}
 	for _, c := range commands {
-		if c.At.After(run.UpdatedAt.Add(-wakeRaced)) && (c.Kind == persistence.CommandAnswer || c.Kind == persistence.CommandSignal || c.Kind == persistence.CommandWake) {
+		if c.At.After(run.UpdatedAt.Add(-wakeRaced)) &&
+			(c.Kind == persistence.CommandAnswer || c.Kind == persistence.CommandSignal ||
+				c.Kind == persistence.CommandWake) {
 			return "something was sent to it: " + string(c.Kind), nil
 		}
 	}
@@ -109,7 +115,8 @@ func Wakes(m *fsm.Snapshot, parked time.Time) (at time.Time, looks bool) {
 			at, looks = t, look
 		}
 	}
-	if o := m.Outcome; o != nil && o.TerminatedBy == fsm.EndSuspended && (&fsm.Suspension{By: o.SuspendedBy, Cause: o.Cause}).Shared() {
+	if o := m.Outcome; o != nil && o.TerminatedBy == fsm.EndSuspended &&
+		(&fsm.Suspension{By: o.SuspendedBy, Cause: o.Cause}).Shared() {
 		return parked.Add(probeEach), true
 	}
 	if a := m.Awaiting; a != nil {
@@ -148,7 +155,8 @@ func Wake(ctx context.Context, due []Due, begin func(ctx context.Context, r Requ
 			break
 		}
 		id := string(d.Run.ID)
-		if err := begin(ctx, Request{Resume: &ResumeRequest{Run: id, Over: project.Overrides{Park: true}}}); err != nil {
+		if err := begin(ctx, Request{Resume: &ResumeRequest{Run: id, Over: project.Overrides{Park: true}}}); err !=
+			nil {
 			errs = append(errs, because(Failed, err, "run "+id+" cannot be woken"))
 			continue
 		}

@@ -31,7 +31,8 @@ func (w Watcher) URL(ctx context.Context, address string, follow bool) (fsm.Answ
 		return fsm.Answered{}, fmt.Errorf("wait: %w", err)
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
-		return fsm.Answered{}, fmt.Errorf("wait: url is %q; expected an address that begins with http:// or https://", address)
+		return fsm.Answered{}, fmt.Errorf("wait: url is %q; expected an address that begins with http:// or https://",
+			address)
 	}
 	action.EscapeURL(req.URL)
 	client := http.Client{

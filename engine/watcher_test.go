@@ -14,10 +14,14 @@ func TestALookAtAURL(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/ready", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("up")) })
-	mux.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	mux.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
 	mux.Handle("/moved", http.RedirectHandler("/ready", http.StatusFound))
 	mux.Handle("/circle", http.RedirectHandler("/circle", http.StatusFound))
-	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("x", 1<<20))) })
+	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(strings.Repeat("x", 1<<20)))
+	})
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	gone := httptest.NewServer(mux)
@@ -38,7 +42,8 @@ func TestALookAtAURL(t *testing.T) {
 			t.Errorf("%s (follow %v): %.80v, %v; want %.80v", c.address, c.follow, got, err, c.want)
 		}
 	}
-	if got, err := (engine.Watcher{}).URL(t.Context(), gone.URL, true); err != nil || !strings.Contains(got.Problem, "refused") || got.Status != 0 {
+	if got, err := (engine.Watcher{}).URL(t.Context(), gone.URL, true); err != nil ||
+		!strings.Contains(got.Problem, "refused") || got.Status != 0 {
 		t.Errorf("a server that is gone: %+v, %v", got, err)
 	}
 	for _, address := range []string{"ftp://example.org/", "http://", "localhost:8080", "http://%zz"} {

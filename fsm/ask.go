@@ -100,9 +100,11 @@ func (q *asker) ask(text, schema string, strict bool) (payload *value.Map, faile
 func (q *asker) action(text, schema string, strict bool) Action {
 	e := q.e
 	return Action{
-		Kind: KindJudge, Text: text, State: q.st.Name, Step: e.mem.Step, Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(q.st), Quiet: true,
+		Kind: KindJudge, Text: text, State: q.st.Name, Step: e.mem.Step, Outer: e.outer, Dir: e.dir,
+		Sandbox: e.sandbox(q.st), Quiet: true,
 		Host: cmp.Or(q.cfg.Host, q.st.Host, e.cfg.Loop.LLM.Host), Model: q.model,
-		Effort: cmp.Or(q.cfg.Effort, q.st.Effort, e.cfg.Loop.LLM.Effort), Timeout: q.timeout, Schema: schema, Strict: strict,
+		Effort: cmp.Or(q.cfg.Effort, q.st.Effort, e.cfg.Loop.LLM.Effort), Timeout: q.timeout, Schema: schema,
+		Strict: strict,
 	}
 }
 
@@ -119,7 +121,10 @@ func (q *asker) put(a Action) (Result, error) {
 		a.Host, a.Model = c.Host, c.Model
 		if s := e.blocked(q.st, a.Host, a.Model); s != nil {
 			host, _, _ := strings.Cut(s.By, "/")
-			return Result{ExitCode: 1, Reply: &Reply{Host: host, Coverage: CoverageNone, Failure: s.Cause, Reason: s.Why}}, nil
+			return Result{
+				ExitCode: 1,
+				Reply:    &Reply{Host: host, Coverage: CoverageNone, Failure: s.Cause, Reason: s.Why},
+			}, nil
 		}
 		if !e.awaitCircuit(q.st, a.Host) || !e.awaitPurse(q.st) || !e.awaitQuota(q.st, a.Host, a.Model) {
 			return Result{}, errHalted
@@ -190,7 +195,10 @@ func fingerprint(a Action) string {
 
 // gist is what is remembered of an answer.
 func gist(res Result) Result {
-	short := Result{Stderr: value.Truncate(res.Stderr, 500), ExitCode: res.ExitCode, Duration: res.Duration, TimeoutKind: res.TimeoutKind}
+	short := Result{
+		Stderr: value.Truncate(res.Stderr, 500), ExitCode: res.ExitCode, Duration: res.Duration,
+		TimeoutKind: res.TimeoutKind,
+	}
 	if res.Reply != nil {
 		r := *res.Reply
 		r.Text, r.Raw = value.Truncate(r.Text, judgedText), value.Truncate(r.Raw, judgedText)
@@ -206,7 +214,8 @@ func (q *asker) cutShort(res Result) {
 	}
 	q.e.spend(spentOn(res, q.most))
 	q.last = res
-	q.e.emit(EventNote, Field{"state", q.st.Name}, Field{"message", "the judge was ended before it answered"}, Field{"judges", []any{q.account(true)}})
+	q.e.emit(EventNote, Field{"state", q.st.Name}, Field{"message", "the judge was ended before it answered"},
+		Field{"judges", []any{q.account(true)}})
 }
 
 // givenUp counts what a judge used that another one takes over from: the verdict will be that of the other one.
@@ -215,7 +224,8 @@ func (q *asker) givenUp(res Result) {
 		return
 	}
 	q.last = res
-	q.e.emit(EventNote, Field{"state", q.st.Name}, Field{"message", "the costs of the judge that failed are counted"}, Field{"judges", []any{q.account(true)}})
+	q.e.emit(EventNote, Field{"state", q.st.Name}, Field{"message", "the costs of the judge that failed are counted"},
+		Field{"judges", []any{q.account(true)}})
 }
 
 // lostJudge records that the process of a judge was killed with the run: what it used is not known.
@@ -233,7 +243,8 @@ func (e *Executor) lostJudge() {
 		lost.Set(maxCostField, m.AskingMost)
 	}
 	m.Asking, m.AskingMost = false, 0
-	e.emit(EventNote, Field{"state", st.Name}, Field{"message", "the judge was killed before it answered"}, Field{"judges", []any{lost}})
+	e.emit(EventNote, Field{"state", st.Name}, Field{"message", "the judge was killed before it answered"},
+		Field{"judges", []any{lost}})
 }
 
 // account is what the events say of one question: who answered, and what it took.
@@ -291,7 +302,8 @@ func (q *asker) tell(fields []Field) []Field {
 // tellRest reports the questions that no evaluate event reported.
 func (e *Executor) tellRest(st *State) {
 	if len(e.untold) > 0 {
-		e.emit(EventNote, Field{"state", st.Name}, Field{"note", "what the judge was asked led to no verdict"}, Field{"judges", e.untold})
+		e.emit(EventNote, Field{"state", st.Name}, Field{"note", "what the judge was asked led to no verdict"},
+			Field{"judges", e.untold})
 		e.untold = nil
 	}
 }

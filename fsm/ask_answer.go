@@ -36,7 +36,8 @@ func judgement(res *Result) (payload *value.Map, failed *Verdict, err error) {
 	if r.Host != "" {
 		who += " (" + r.Host + ")"
 	}
-	why := cmp.Or(r.Reason, strings.TrimSpace(value.Truncate(res.Stderr, 200)), fmt.Sprintf("exit code %d", res.ExitCode))
+	why := cmp.Or(r.Reason, strings.TrimSpace(value.Truncate(res.Stderr, 200)),
+		fmt.Sprintf("exit code %d", res.ExitCode))
 	switch {
 	case res.TimeoutKind != "" || r.Failure == FailTimeout:
 		return fail(who+" did not answer in time", "timeout", true)
@@ -53,14 +54,17 @@ func judgement(res *Result) (payload *value.Map, failed *Verdict, err error) {
 		case nil:
 			return fail(who+" gave an empty answer", "raw_preview", value.Truncate(r.Raw, previewAnswer))
 		default:
-			return nil, nil, odd("%s answered with %s, and not with an object", who, value.Truncate(value.Repr(a), previewAnswer))
+			return nil, nil, odd("%s answered with %s, and not with an object", who,
+				value.Truncate(value.Repr(a), previewAnswer))
 		}
 	}
 	return fail(who+" failed: "+why, "api_error", true)
 }
 
 // salvage reads what a judge printed that gave no answer in the way of its host.
-func salvage(r *Reply, who, why string, fail func(string, ...any) (*value.Map, *Verdict, error)) (*value.Map, *Verdict, error) {
+func salvage(r *Reply, who, why string, fail func(string, ...any) (*value.Map, *Verdict, error)) (*value.Map,
+	*Verdict, error,
+) {
 	if value.TrimSpace(r.Raw) == "" {
 		return fail(who+" printed nothing: "+why, "empty_output", true)
 	}

@@ -89,14 +89,16 @@ func (s *structured) verdict(payload *value.Map) (Verdict, error) {
 	quoted, coerced := value.TrimSpace(value.Text(evidence)), false
 	if !s.own {
 		if name != "error" && !verdicts[name] {
-			return errorVerdict("error", fmt.Sprintf("the judge's verdict %q is not one of the choices", value.Truncate(name, 100)),
+			return errorVerdict("error",
+				fmt.Sprintf("the judge's verdict %q is not one of the choices", value.Truncate(name, 100)),
 				"invalid_verdict", true, "raw_verdict", name), nil
 		}
 		if quoted == "" && name != "error" && name != "cannot_judge" {
 			name, coerced = "no", true
 		}
 	}
-	details := value.NewMap("confidence", confidence, "confident", confident, "reason", textOf(payload, "reason"), "evidence", evidence,
+	details := value.NewMap("confidence", confidence, "confident", confident, "reason", textOf(payload, "reason"),
+		"evidence", evidence,
 		"evidence_coerced", coerced, "raw", payload)
 	if quoted != "" {
 		found := stands(quoted, s.output)
@@ -144,7 +146,8 @@ func (q *asker) vote(s structured) (Verdict, error) {
 			return Verdict{}, err
 		}
 		last = v
-		votes = append(votes, value.NewMap("verdict", v.Name, "confidence", v.Details.Value("confidence"), "reason", firstOf(v.Details, "reason", "error")))
+		votes = append(votes, value.NewMap("verdict", v.Name, "confidence", v.Details.Value("confidence"), "reason",
+			firstOf(v.Details, "reason", "error")))
 		if v.Name == "error" { // a judge that failed has not voted
 			continue
 		}

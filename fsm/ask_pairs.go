@@ -97,11 +97,13 @@ func (q *asker) pair(p Pair) (Verdict, error) {
 	}
 	name := value.Text(payload.Value("verdict"))
 	if name != "yes" && name != "no" {
-		return errorVerdict("error", fmt.Sprintf("the judge's verdict is %q; expected yes or no", value.Truncate(name, 100))), nil
+		return errorVerdict("error",
+			fmt.Sprintf("the judge's verdict is %q; expected yes or no", value.Truncate(name, 100))), nil
 	}
 	confidence, err := confidenceOf(payload)
 	if err != nil {
 		return errorVerdict("error", err.Error()), nil
 	}
-	return verdict(name, "confidence", confidence, "reason", textOf(payload, "reason"), "llm_latency_ms", q.last.Duration.Milliseconds()), nil
+	return verdict(name, "confidence", confidence, "reason", textOf(payload, "reason"), "llm_latency_ms",
+		q.last.Duration.Milliseconds()), nil
 }

@@ -20,11 +20,23 @@ func TestWaitAfterAClockWasSetBack(t *testing.T) {
 		end     string
 		most    time.Duration
 	}{
-		"for":                         {fsm.Await{For: 3 * time.Second}, 0, 2 * time.Hour, "done", 3 * time.Second},
-		"a time of day, days ahead":   {fsm.Await{At: "00:00"}, 0, 49 * time.Hour, "done", 24 * time.Hour},
-		"timeout":                     {fsm.Await{File: "nowhere", Every: time.Minute, Backoff: 1}, 3 * time.Second, 2 * time.Hour, "failed", 3 * time.Second},
-		"a look":                      {fsm.Await{Until: "exit 0", Every: time.Minute, Backoff: 1}, 0, 2 * time.Hour, "done", time.Minute},
-		"an answer, with its timeout": {fsm.Await{Event: "go"}, 3 * time.Second, 2 * time.Hour, "failed", 3 * time.Second},
+		"for":                       {fsm.Await{For: 3 * time.Second}, 0, 2 * time.Hour, "done", 3 * time.Second},
+		"a time of day, days ahead": {fsm.Await{At: "00:00"}, 0, 49 * time.Hour, "done", 24 * time.Hour},
+		"timeout": {
+			fsm.Await{File: "nowhere", Every: time.Minute, Backoff: 1},
+			3 * time.Second,
+			2 * time.Hour, "failed", 3 * time.Second,
+		},
+		"a look": {
+			fsm.Await{Until: "exit 0", Every: time.Minute, Backoff: 1},
+			0, 2 * time.Hour,
+			"done", time.Minute,
+		},
+		"an answer, with its timeout": {
+			fsm.Await{Event: "go"},
+			3 * time.Second, 2 * time.Hour, "failed",
+			3 * time.Second,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -32,9 +44,13 @@ func TestWaitAfterAClockWasSetBack(t *testing.T) {
 				loop.States["ready"].Await, loop.States["ready"].Timeout = &c.wait, c.timeout
 				time.Sleep(30 * time.Minute) // it is no full hour
 				now := time.Now()
-				m := &fsm.Snapshot{Loop: loop.Name, Phase: fsm.PhaseActing, Current: "ready", Step: 1, StartedAt: now, Context: loop.Context.Clone(), Captured: value.NewMap()}
+				m := &fsm.Snapshot{
+					Loop: loop.Name, Phase: fsm.PhaseActing, Current: "ready", Step: 1, StartedAt: now,
+					Context: loop.Context.Clone(), Captured: value.NewMap(),
+				}
 				since := now.Add(c.ahead)
-				w := fsm.Awaiting{State: "ready", Kind: c.wait.Kind(), What: c.wait.At + c.wait.Until + c.wait.File + c.wait.Event, Since: since, Next: since.Add(time.Minute), Looks: 1}
+				w := fsm.Awaiting{State: "ready", Kind: c.wait.Kind(), What: c.wait.At + c.wait.Until + c.wait.File +
+					c.wait.Event, Since: since, Next: since.Add(time.Minute), Looks: 1}
 				if c.wait.For > 0 {
 					w.Until = since.Add(c.wait.For)
 				}

@@ -35,8 +35,8 @@ func (e *Executor) root() *Executor {
 	return e
 }
 
-// seeEvent finds the oldest signal that no wait of the run has taken. It is taken in the step in which the wait ends, and
-// that is recorded with where the run goes then: a process that dies before has taken nothing.
+// seeEvent finds the oldest signal that no wait of the run has taken. It is taken in the step in which the wait
+// ends, and that is recorded with where the run goes then: a process that dies before has taken nothing.
 func (e *Executor) seeEvent(w *Awaiting) (sight, error) {
 	if e.cfg.Inbox == nil {
 		return sight{}, nil // none can be sent

@@ -71,7 +71,11 @@ states:
 // Each signal is taken by one wait, the oldest first, however often the process dies.
 func TestSignalsAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
-	sent := box{{N: 2, Name: "go", Data: "a"}, {N: 3, Name: "other"}, {N: 7, Name: "go", Data: value.NewMap("number", "b", "x", int64(1))}}
+	sent := box{
+		{N: 2, Name: "go", Data: "a"},
+		{N: 3, Name: "other"},
+		{N: 7, Name: "go", Data: value.NewMap("number", "b", "x", int64(1))},
+	}
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, toldLoop)
 		whole := &tape{}
@@ -79,14 +83,16 @@ func TestSignalsAtEveryLostRecord(t *testing.T) {
 		cfg.Inbox = sent
 		want, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
 		last := whole.saved[len(whole.saved)-1]
-		if err != nil || want.FinalState != "done" || !slices.Equal(last.Messages, []string{"2", "7"}) || last.Taken["go"] != 7 {
+		if err != nil || want.FinalState != "done" || !slices.Equal(last.Messages, []string{"2", "7"}) ||
+			last.Taken["go"] != 7 {
 			t.Fatalf("the unbroken run ended as %+v (%v), with %q and %v", want, err, last.Messages, last.Taken)
 		}
 		for die := 2; die <= whole.count; die++ {
 			rec := &tape{die: die}
 			cfg, _, _ := config(loop, rec)
 			cfg.Inbox = sent
-			if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+			if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err,
+				errDied) {
 				t.Fatalf("batch %d lost: the run was carried further: %v", die, err)
 			}
 			at := len(rec.saved) - 1
@@ -118,8 +124,16 @@ func TestASignalInAWait(t *testing.T) {
 			close(old)
 		}
 		time.AfterFunc(10*time.Second, ring)
-		time.AfterFunc(20*time.Second, func() { synctest.Wait(); sent = append(sent, fsm.Signal{N: 1, Name: "other"}); ring() })
-		time.AfterFunc(30*time.Second, func() { synctest.Wait(); sent = append(sent, fsm.Signal{N: 2, Name: "go", From: "ada"}); ring() })
+		time.AfterFunc(20*time.Second, func() {
+			synctest.Wait()
+			sent = append(sent, fsm.Signal{N: 1, Name: "other"})
+			ring()
+		})
+		time.AfterFunc(30*time.Second, func() {
+			synctest.Wait()
+			sent = append(sent, fsm.Signal{N: 2, Name: "go", From: "ada"})
+			ring()
+		})
 		begin := time.Now()
 		out, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(ctx)
 		if err != nil || out.FinalState != "done" {
@@ -161,7 +175,10 @@ states:
 func TestAnswersAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	answer := func(n uint64, to, choice string) fsm.Signal {
-		return fsm.Signal{N: n, Name: fsm.AnswerName(to), Data: value.NewMap("choice", choice, "fields", value.NewMap("text", "as edited")), From: "ada"}
+		return fsm.Signal{
+			N: n, Name: fsm.AnswerName(to),
+			Data: value.NewMap("choice", choice, "fields", value.NewMap("text", "as edited")), From: "ada",
+		}
 	}
 	sent := box{answer(1, "/1:1", "approve"), answer(2, "/1:1", "reject"), answer(3, "/2:2", "approve")}
 	synctest.Test(t, func(t *testing.T) {
@@ -174,14 +191,16 @@ func TestAnswersAtEveryLostRecord(t *testing.T) {
 			t.Fatalf("the unbroken run ended as %+v, %v", want, err)
 		}
 		got, _ := whole.saved[len(whole.saved)-1].Captured.Value("ask").(*value.Map)
-		if got.Value("choice") != "approve" || got.Value("output") != "as edited" || got.Value("by") != "ada" || got.Value("verdict") != "approve" {
+		if got.Value("choice") != "approve" || got.Value("output") != "as edited" || got.Value("by") != "ada" ||
+			got.Value("verdict") != "approve" {
 			t.Errorf("captured: %v", got)
 		}
 		for die := 2; die <= whole.count; die++ {
 			rec := &tape{die: die}
 			cfg, _, _ := config(loop, rec)
 			cfg.Inbox = sent
-			if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+			if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err,
+				errDied) {
 				t.Fatalf("batch %d lost: the run was carried further: %v", die, err)
 			}
 			at := len(rec.saved) - 1

@@ -75,7 +75,10 @@ func (e *Executor) seeURL(w *Awaiting, most time.Duration) (sight, error) {
 	case got.Problem != "":
 		return sight{seen: oneLine(got.Problem)}, nil
 	}
-	s := sight{seen: fmt.Sprintf("status %d", got.Status), result: Result{Stdout: got.Body, Bytes: int64(len(got.Body))}}
+	s := sight{
+		seen:   fmt.Sprintf("status %d", got.Status),
+		result: Result{Stdout: got.Body, Bytes: int64(len(got.Body))},
+	}
 	if w.Status == "" && got.Status >= 200 && got.Status < 300 || w.Status == fmt.Sprint(got.Status) {
 		s.verdict = AwaitCame
 	}
@@ -105,7 +108,10 @@ func (e *Executor) seeRun(w *Awaiting, most time.Duration) (sight, error) {
 		known.What = other.ID
 		e.mem.Awaiting = &known
 	}
-	s := sight{seen: fmt.Sprintf("run %s is %s in state %s", other.ID, other.Status, other.State), result: Result{Stdout: other.Status}}
+	s := sight{
+		seen:   fmt.Sprintf("run %s is %s in state %s", other.ID, other.Status, other.State),
+		result: Result{Stdout: other.Status},
+	}
 	switch {
 	case other.End == "":
 	case w.Status == RunEnded || w.Status == other.End:
@@ -159,7 +165,8 @@ func NextTime(text string, now time.Time) (time.Time, error) {
 		}
 		return next.UTC(), nil
 	}
-	return time.Time{}, fmt.Errorf("at is %q; expected a time of day such as 06:00, or a date with a time such as 2030-01-31T06:00:00Z", value.Truncate(text, 60))
+	return time.Time{}, fmt.Errorf("at is %q; expected a time of day such as 06:00, or a date with a time such as "+
+		"2030-01-31T06:00:00Z", value.Truncate(text, 60))
 }
 
 // wait is how views show it, for the state that these steps lead to. Until is when the wait is over whatever
@@ -169,7 +176,10 @@ func (w *Awaiting) wait(steps string) *Wait {
 	if !w.Until.IsZero() && (until.IsZero() || w.Until.Before(until)) {
 		until = w.Until
 	}
-	x := &Wait{Why: WaitState, State: w.State, Since: w.Since, Until: until, What: w.words(), Seen: w.Seen, Looks: w.Looks}
+	x := &Wait{
+		Why: WaitState, State: w.State, Since: w.Since, Until: until, What: w.words(), Seen: w.Seen,
+		Looks: w.Looks,
+	}
 	if w.Kind == AwaitEvent {
 		x.Event = w.What
 	}

@@ -139,7 +139,8 @@ func (x *awaiter) check() (sight, error) {
 		return sight{}, errHalted
 	}
 	res, err := e.attempt(Action{
-		Kind: KindShell, Text: w.What, State: w.State, Step: m.Step, Attempt: m.Attempt, Keep: e.keep.has(x.st.Capture), Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(x.st),
+		Kind: KindShell, Text: w.What, State: w.State, Step: m.Step, Attempt: m.Attempt,
+		Keep: e.keep.has(x.st.Capture), Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(x.st),
 		Vars: e.vars(), Timeout: timeout,
 	}, func(string) {})
 	e.tellRefused(w.State, res.Refused)
@@ -178,10 +179,12 @@ func (x *awaiter) announce() {
 	wait := w.wait(x.e.visitAddress())
 	fields := []Field{{"state", w.State}, {"message", text + wait.What}, {"wait", WaitState}}
 	if wait.Question != "" {
-		fields = append(append(fields, Field{"address", wait.Question}, Field{"choices", wait.Choices}), w.ask().whoField()...)
+		fields = append(append(fields, Field{"address", wait.Question}, Field{"choices", wait.Choices}),
+			w.ask().whoField()...)
 	}
 	if !wait.Until.IsZero() {
-		fields = append(fields, Field{"seconds", seconds(max(0, wait.Until.Sub(x.e.wall())))}, Field{"until", FormatTime(wait.Until)})
+		fields = append(fields, Field{"seconds", seconds(max(0, wait.Until.Sub(x.e.wall())))},
+			Field{"until", FormatTime(wait.Until)})
 	}
 	x.e.emit(EventNote, fields...)
 }

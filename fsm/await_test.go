@@ -54,14 +54,17 @@ func TestWaitAtEveryLostRecord(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(begin).Round(time.Second); took != c.took || want.FinalState != c.end || len(unbroken.ran) != c.looks {
-					t.Fatalf("the unbroken run took %s, ended in %s and looked %d times", took, want.FinalState, len(unbroken.ran))
+				if took := time.Since(begin).Round(time.Second); took != c.took || want.FinalState != c.end ||
+					len(unbroken.ran) != c.looks {
+					t.Fatalf("the unbroken run took %s, ended in %s and looked %d times", took, want.FinalState,
+						len(unbroken.ran))
 				}
 				for die := 2; die <= whole.count; die++ {
 					rec := &tape{die: die}
 					cfg, first, _ := config(loop, rec)
 					begin := time.Now()
-					if _, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(context.Background()); !errors.Is(err, errDied) {
+					if _, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(context.Background()); !errors.Is(
+						err, errDied) {
 						t.Fatalf("batch %d lost: the run was carried further: %v", die, err)
 					}
 					last := len(rec.saved) - 1
@@ -183,7 +186,8 @@ func TestTheTimeIsUpInAWait(t *testing.T) {
 					t.Errorf("it took %s, want 10m", took)
 				}
 				if last := rec.saved[len(rec.saved)-1]; last.Awaiting == nil || last.InFlight() {
-					t.Errorf("it remembers the wait as %+v, and an action in flight: %v", last.Awaiting, last.InFlight())
+					t.Errorf("it remembers the wait as %+v, and an action in flight: %v", last.Awaiting,
+						last.InFlight())
 				}
 			})
 		})
@@ -195,11 +199,15 @@ func TestTheEvidenceOfAWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, awaitingLoop)
-		loop.States["ready"].Await = &fsm.Await{Until: "try 3: out up; try 1: err refused; try 1: exit 7; try 2: err refused; try 2: exit 7", Every: time.Second, Backoff: 1}
+		loop.States["ready"].Await = &fsm.Await{
+			Until: "try 3: out up; try 1: err refused; try 1: exit 7; try 2: err refused; try 2: exit 7",
+			Every: time.Second, Backoff: 1,
+		}
 		loop.States["ready"].Capture = "got"
 		rec := &tape{}
 		cfg, _, ctx := config(loop, rec)
-		if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); err != nil || out.FinalState != "done" {
+		if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); err != nil ||
+			out.FinalState != "done" {
 			t.Fatalf("it ended as %+v, %v", out, err)
 		}
 		var told []string
@@ -212,7 +220,8 @@ func TestTheEvidenceOfAWait(t *testing.T) {
 			}
 		}
 		want := []string{
-			"note the run waits for its check to say yes: try 3: out up; try 1: err refused; try 1: exit 7; try 2: err refused; try 2: exi",
+			"note the run waits for its check to say yes: try 3: out up; try 1: err refused; try 1: exit 7; try 2: " +
+				"err refused; try 2: exi",
 			"wait_check exit code 7: refused <nil>", "evaluate exit code 0: up yes",
 		}
 		if !slices.Equal(told, want) {
@@ -246,9 +255,21 @@ func TestWaitForASilentServer(t *testing.T) {
 		timeout, loop time.Duration
 		end           string
 	}{
-		"timeout of the wait": {fsm.Await{URL: "http://silent", Every: time.Second, Backoff: 1}, 5 * time.Second, 0, fsm.EndTerminal},
-		"timeout of the loop": {fsm.Await{URL: "http://silent", Every: time.Second, Backoff: 1}, 0, 5 * time.Second, fsm.EndTimeout},
-		"another run":         {fsm.Await{Run: "other", Every: time.Second, Backoff: 1}, 5 * time.Second, 0, fsm.EndTerminal},
+		"timeout of the wait": {
+			fsm.Await{URL: "http://silent", Every: time.Second, Backoff: 1},
+			5 * time.Second, 0,
+			fsm.EndTerminal,
+		},
+		"timeout of the loop": {
+			fsm.Await{URL: "http://silent", Every: time.Second, Backoff: 1},
+			0, 5 * time.Second,
+			fsm.EndTimeout,
+		},
+		"another run": {
+			fsm.Await{Run: "other", Every: time.Second, Backoff: 1},
+			5 * time.Second, 0,
+			fsm.EndTerminal,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -276,19 +297,25 @@ func TestWaitForASilentServer(t *testing.T) {
 // One slow look held all branches: it was made by the one of them that alone may use what the machine remembers.
 func TestSlowLookHoldsNoBranch(t *testing.T) {
 	t.Parallel()
-	for name, await := range map[string]fsm.Await{"URL": {URL: "http://silent", Every: time.Second, Backoff: 1}, "another run": {Run: "other", Every: time.Second, Backoff: 1}} {
+	for name, await := range map[string]fsm.Await{
+		"URL":         {URL: "http://silent", Every: time.Second, Backoff: 1},
+		"another run": {Run: "other", Every: time.Second, Backoff: 1},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				loop, library := loadLoops(t,
-					"name: slow\ninitial: work\nstates:\n  work: {parallel: {a: {loop: one}, b: {action: sleep 1s}}, on_yes: done, on_no: done}\n  done: {terminal: true}\n",
-					"name: one\ninitial: ready\nstates:\n  ready: {wait: {url: 'http://silent'}, timeout: 60, on_yes: done, on_timeout: done}\n  done: {terminal: true}\n")
+					"name: slow\ninitial: work\nstates:\n  work: {parallel: {a: {loop: one}, b: {action: sleep "+
+						"1s}}, on_yes: done, on_no: done}\n  done: {terminal: true}\n",
+					"name: one\ninitial: ready\nstates:\n  ready: {wait: {url: 'http://silent'}, timeout: 60, "+
+						"on_yes: done, on_timeout: done}\n  done: {terminal: true}\n")
 				library["one"].States["ready"].Await = &await
 				rec := &tape{}
 				cfg, _, _ := config(loop, rec)
 				cfg.Watcher, cfg.Library, cfg.Verify = silent{}, library, true
 				begin := time.Now()
-				if got, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(context.Background()); err != nil || got.FinalState != "done" {
+				if got, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(context.Background()); err != nil ||
+					got.FinalState != "done" {
 					t.Fatal(got, err)
 				}
 				for _, e := range rec.events {

@@ -105,7 +105,8 @@ func Bind(params []Parameter, given *value.Map) (*value.Map, error) {
 		}
 		switch {
 		case p.Required:
-			problems = append(problems, fmt.Sprintf("parameter %q is required and was not given (%s)", p.Name, p.summary()))
+			problems = append(problems, fmt.Sprintf("parameter %q is required and was not given (%s)", p.Name,
+				p.summary()))
 		case p.Default != nil:
 			bound.Set(p.Name, p.Default)
 		}

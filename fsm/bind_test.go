@@ -49,7 +49,8 @@ func TestParameterCheck(t *testing.T) {
 		{typed("path"), "a/b", ""},
 		{typed("path"), int64(1), ""},
 		{typed("datetime"), []any{}, ""},
-		{typed("boolean"), strings.Repeat("x", 100), `expected true or false, found the text "` + strings.Repeat("x", 60) + `"...`},
+		{typed("boolean"), strings.Repeat("x", 100), `expected true or false, found the text "` +
+			strings.Repeat("x", 60) + `"...`},
 		{typed("boolean"), "line\n\x1b", `expected true or false, found the text "line\n\x1b"`},
 	} {
 		got := ""
@@ -87,7 +88,10 @@ func TestBindConvertsText(t *testing.T) {
 		{"integer", "abc", bad(`expected an integer, found the text "abc"`)},
 		{"integer", "", bad("expected an integer, found empty text")},
 		{"integer", "True", bad(`expected an integer, found the text "True"`)},
-		{"integer", strings.Repeat("9", 4301), bad(`expected an integer, found the text "` + strings.Repeat("9", 60) + `"...`)},
+		{
+			"integer", strings.Repeat("9", 4301),
+			bad(`expected an integer, found the text "` + strings.Repeat("9", 60) + `"...`),
+		},
 		{"number", "5", int64(5)},
 		{"number", " 2.5\n", 2.5},
 		{"number", "1e3", 1000.0},
@@ -152,9 +156,18 @@ func TestBind(t *testing.T) {
 		want  string
 		err   string
 	}{
-		{"defaults follow what is given", value.NewMap("mode", "b", "goal", "g"), "{'mode': 'b', 'goal': 'g', 'passes': 3, 'odd': 'not checked'}", ""},
-		{"names nobody declared stay", value.NewMap("extra", value.NewMap("k", "5"), "goal", "g", "passes", "4"), "{'extra': {'k': '5'}, 'goal': 'g', 'passes': 4, 'mode': 'a', 'odd': 'not checked'}", ""},
-		{"a default is no answer to null", value.NewMap("goal", "g", "passes", nil), "", `parameter "passes": expected an integer, found nothing (null)`},
+		{
+			"defaults follow what is given", value.NewMap("mode", "b", "goal", "g"),
+			"{'mode': 'b', 'goal': 'g', 'passes': 3, 'odd': 'not checked'}", "",
+		},
+		{
+			"names nobody declared stay", value.NewMap("extra", value.NewMap("k", "5"), "goal", "g", "passes", "4"),
+			"{'extra': {'k': '5'}, 'goal': 'g', 'passes': 4, 'mode': 'a', 'odd': 'not checked'}", "",
+		},
+		{
+			"a default is no answer to null", value.NewMap("goal", "g", "passes", nil), "",
+			`parameter "passes": expected an integer, found nothing (null)`,
+		},
 		{"nothing given", nil, "", `parameter "goal" is required and was not given (string: what to reach)`},
 		{
 			"every problem at once", value.NewMap("passes", "x", "mode", "c"), "",

@@ -127,7 +127,8 @@ func (c *Child) Inline(branch string, around *Snapshot) bool {
 // the run was stopped in between; "" = it has none. What is decided is not done again.
 func (c *Child) Decided(branch string, around *Snapshot) string {
 	m := c.Memory
-	if !c.Inline(branch, around) || m.Phase != PhasePending || m.Previous == "" || !slices.Contains(BranchVerdicts, m.Current) {
+	if !c.Inline(branch, around) || m.Phase != PhasePending || m.Previous == "" ||
+		!slices.Contains(BranchVerdicts, m.Current) {
 		return ""
 	}
 	return m.Current
@@ -171,7 +172,8 @@ func inlineLoop(state *State, around *Loop) *Loop {
 	if st.Each != nil {
 		st.CostCeiling = nil // it is of the state with the list
 	}
-	st.On, st.Capture, st.Next, st.Route, st.Each, st.OnRateLimitExhausted, st.OnSuspended = map[string]string{}, st.Name, "", nil, nil, "", ""
+	st.On, st.Capture, st.Next, st.Route, st.Each, st.OnRateLimitExhausted, st.OnSuspended = map[string]string{},
+		st.Name, "", nil, nil, "", ""
 	st.Remember = nil
 	own := *around
 	own.Lessons = nil // what it sees is that of the loop around it
@@ -191,7 +193,8 @@ func inlineLoop(state *State, around *Loop) *Loop {
 	own.Timeout, own.MaxSteps, own.MaxIterations, own.Backoff, own.Maintain = 0, 50, 0, 0, false
 	own.OnMaxSteps, own.OnMaxIterations, own.OnBudget, own.OnHandoff, own.Budget = "", "", "", "", nil
 	own.Stall, own.Parameters, own.RequiredInputs = nil, nil, nil
-	own.HostGuard.PressureState, own.HostGuard.BudgetMB, own.HostGuard.BudgetState, own.HostGuard.OnAbortRoute = "", 0, "", ""
+	own.HostGuard.PressureState, own.HostGuard.BudgetMB, own.HostGuard.BudgetState, own.HostGuard.OnAbortRoute = "",
+		0, "", ""
 	if own.HostGuard.OnPressure == "route" {
 		own.HostGuard.OnPressure = "cool_down"
 	}

@@ -48,7 +48,8 @@ states:
 						for _, h := range hangs {
 							g.hangs[h] = true
 						}
-						cfg.Library, cfg.Runner, cfg.History, cfg.Again = library, g, rec.history, fsm.ItemsAgain{Interrupted: rerun}
+						cfg.Library, cfg.Runner, cfg.History, cfg.Again = library, g, rec.history,
+							fsm.ItemsAgain{Interrupted: rerun}
 						ctx, cancel := context.WithCancelCause(context.Background())
 						go func() {
 							synctest.Wait()
@@ -58,20 +59,26 @@ states:
 							t.Fatal(err)
 						}
 					}
-					run(func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, loop.Context.Clone(), time.Now()) }, false, "send", "other")
+					run(func(cfg fsm.Config) *fsm.Executor {
+						return fsm.Start(cfg, loop.Context.Clone(), time.Now())
+					}, false, "send", "other")
 					for i, rerun := range c.again {
 						hangs := c.hangs
 						if i == len(c.again)-1 {
 							hangs = ""
 						}
-						run(func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])) }, rerun, hangs)
+						run(func(cfg fsm.Config) *fsm.Executor {
+							return fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1]))
+						}, rerun, hangs)
 					}
 					last := rec.saved[len(rec.saved)-1]
 					got, _ := last.Captured.Value("got").(*value.Map)
 					a, _ := got.Value("a").(*value.Map)
 					verdict, _ := a.Value("verdict").(string)
-					if verdict != c.want || len(told["send"]) != c.starts || last.Outcome.TerminatedBy != fsm.EndTerminal {
-						t.Errorf("the branch came to %s after %d starts, want %s after %d; the run ended as %+v\n%s", verdict, len(told["send"]), c.want, c.starts, last.Outcome, show(rec.events))
+					if verdict != c.want || len(told["send"]) != c.starts ||
+						last.Outcome.TerminatedBy != fsm.EndTerminal {
+						t.Errorf("the branch came to %s after %d starts, want %s after %d; the run ended as %+v\n%s",
+							verdict, len(told["send"]), c.want, c.starts, last.Outcome, show(rec.events))
 					}
 				})
 			})

@@ -133,7 +133,8 @@ func (f *fork) left() (time.Duration, bool) {
 // mayBegin reports whether another branch may begin now.
 func (f *fork) mayBegin() bool {
 	e := f.e
-	return len(f.live) < f.most() && e.machine.broken == nil && !e.ending() && !f.lost && !f.won && !f.timeUp() && !f.hands && f.why == nil && !e.over() && !e.isHeld() && !e.drained() &&
+	return len(f.live) < f.most() && e.machine.broken == nil && !e.ending() && !f.lost && !f.won && !f.timeUp() &&
+		!f.hands && f.why == nil && !e.over() && !e.isHeld() && !e.drained() &&
 		e.mem.PendingRequest == "" && e.affordable() == nil
 }
 
@@ -276,7 +277,8 @@ func (f *fork) finish(b *Branch, m *BranchMemory, verdict, text string) {
 	if text != "" {
 		fields = append(fields, Field{"error", value.Truncate(text, 500)})
 	}
-	e.emit(EventBranchEnd, append(fields, Field{"done", int64(f.done)}, Field{"branches", int64(len(f.st.Branches.List))})...)
+	e.emit(EventBranchEnd,
+		append(fields, Field{"done", int64(f.done)}, Field{"branches", int64(len(f.st.Branches.List))})...)
 	if e.record(true) {
 		e.settle() // a list inside a branch can be done again from here
 	}

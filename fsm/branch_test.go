@@ -47,7 +47,8 @@ func TestBranchesAtEveryLostRecord(t *testing.T) {
 				rec := &ledger{dieAt: die, after: after}
 				cfg.Recorder, cfg.History = rec, rec.history
 				cfg.Runner = &workers{ended: map[string]int{}}
-				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(
+					err, errDied) {
 					if err == nil && (rec.n < die || after && rec.n == die) {
 						continue // branches that end together share records, and how many do differs
 					}
@@ -76,7 +77,8 @@ func TestBranchesAtEveryLostRecord(t *testing.T) {
 				}
 				for name, times := range second.ended {
 					if ended[name] || times > 1 {
-						t.Errorf("record %d lost: branch %s was done %d times by the resumed run; it had ended: %v", die, name, times, ended[name])
+						t.Errorf("record %d lost: branch %s was done %d times by the resumed run; it had ended: %v",
+							die, name, times, ended[name])
 					}
 				}
 			}

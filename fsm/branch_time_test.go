@@ -59,7 +59,8 @@ func TestTimeoutOfBranchesAfterAKill(t *testing.T) {
 				begun := time.Now()
 				out, err := fsm.Resume(cfg, killed).Run(context.Background())
 				if took := time.Since(begun); err != nil || out.Message != c.message || took != c.took {
-					t.Errorf("the resumed run took %s, want %s: %+v, %v\n%s", took, c.took, out, err, show(again.events))
+					t.Errorf("the resumed run took %s, want %s: %+v, %v\n%s", took, c.took, out, err,
+						show(again.events))
 				}
 				if m := again.saved[len(again.saved)-1]; m.VisitBegan != 0 {
 					t.Errorf("the visit is over, and is remembered to have begun at %s", m.VisitBegan)
@@ -116,16 +117,27 @@ func TestTimeoutOfBranchesThatIsUp(t *testing.T) {
 // The timeout of a parallel state fired while the run was paused, and began again after it. (37 1.7)
 func TestTimeoutOfBranchesAndAPause(t *testing.T) {
 	t.Parallel()
-	const two = "name: two\ninitial: a\nstates:\n  a: {action: sleep 2s, next: b}\n  b: {action: sleep 2s, next: done}\n  done: {terminal: true}\n"
+	const two = "name: two\ninitial: a\nstates:\n  a: {action: sleep 2s, next: b}\n" +
+		"  b: {action: sleep 2s, next: done}\n  done: {terminal: true}\n"
 	for name, c := range map[string]struct {
 		work string
 		end  string
 		took time.Duration // from the beginning of the run, with a pause from 4 s to 60 s
 	}{
-		"all wait":               {"    parallel: {a: {loop: two}, b: {loop: two}}\n    timeout: 5", "done", 62 * time.Second},
-		"none is at work":        {"    parallel: {a: {action: sleep 3s}, b: {action: sleep 3s}}\n    max_parallel: 1\n    timeout: 5", "late", 62 * time.Second},
-		"one works on":           {"    parallel: {a: {loop: two}, b: {action: sleep 9s}}\n    timeout: 5", "late", 8 * time.Second},
-		"one works till it ends": {"    parallel: {a: {loop: two}, b: {action: sleep 4s}}\n    timeout: 5", "late", 61 * time.Second},
+		"all wait": {
+			"    parallel: {a: {loop: two}, b: {loop: two}}\n    timeout: 5", "done",
+			62 * time.Second,
+		},
+		"none is at work": {"    parallel: {a: {action: sleep 3s}, b: {action: sleep 3s}}\n" +
+			"    max_parallel: 1\n    timeout: 5", "late", 62 * time.Second},
+		"one works on": {
+			"    parallel: {a: {loop: two}, b: {action: sleep 9s}}\n    timeout: 5", "late",
+			8 * time.Second,
+		},
+		"one works till it ends": {
+			"    parallel: {a: {loop: two}, b: {action: sleep 4s}}\n    timeout: 5", "late",
+			61 * time.Second,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

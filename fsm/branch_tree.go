@@ -68,9 +68,12 @@ func (f *fork) gather(rec *value.Map) error {
 			if path == "" || merge && !merges(end) {
 				continue
 			}
-			script := ownTree + `tree=` + value.ShellQuote(path) + ` branch=` + value.ShellQuote(fmt.Sprint(end.Value(treeCommit))) +
-				` message=` + value.ShellQuote(fmt.Sprintf("%s: branch %s of run %s", f.st.Name, b.Name, f.e.cfg.Run.ID)) +
-				` trailer=` + value.ShellQuote(fmt.Sprintf("Loops-Run: %s/%s", f.e.cfg.Run.ID, ShownAddress(f.e.visitAddress()+branchSign+b.Name))) + treeScript
+			script := ownTree + `tree=` + value.ShellQuote(path) + ` branch=` +
+				value.ShellQuote(fmt.Sprint(end.Value(treeCommit))) +
+				` message=` + value.ShellQuote(fmt.Sprintf("%s: branch %s of run %s", f.st.Name, b.Name,
+				f.e.cfg.Run.ID)) +
+				` trailer=` + value.ShellQuote(fmt.Sprintf("Loops-Run: %s/%s", f.e.cfg.Run.ID,
+				ShownAddress(f.e.visitAddress()+branchSign+b.Name))) + treeScript
 			doing := "looking at the work tree of branch " + b.Name
 			if merge {
 				doing = "merging branch " + b.Name
@@ -91,7 +94,8 @@ func (f *fork) gather(rec *value.Map) error {
 			case res.ExitCode != 0:
 				return fmt.Errorf("the work tree of branch %s cannot be taken away: %s", b.Name, gitText(res))
 			case merge:
-				f.e.emit(EventWorktreeMerged, Field{"state", f.st.Name}, Field{"of", b.Name}, Field{"commit", strings.TrimSpace(res.Stdout)})
+				f.e.emit(EventWorktreeMerged, Field{"state", f.st.Name}, Field{"of", b.Name},
+					Field{"commit", strings.TrimSpace(res.Stdout)})
 			case strings.TrimSpace(res.Stdout) == "":
 				end = end.Clone()
 				end.Delete(treePath)

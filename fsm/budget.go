@@ -57,8 +57,8 @@ func (s Spent) plus(t Spent) Spent {
 	return s
 }
 
-// spentOn is what one prompt or judge used. One that was refused before anything was used does not count as a prompt. most is
-// what it costs at most, in US dollars; 0 = that is not known.
+// spentOn is what one prompt or judge used. One that was refused before anything was used does not count as a
+// prompt. most is what it costs at most, in US dollars; 0 = that is not known.
 func spentOn(res Result, most float64) Spent {
 	s := Spent{Prompts: 1, Wall: res.Duration}
 	r := res.Reply
@@ -88,7 +88,8 @@ func unsure(r *Reply, most float64) (u Unsure) {
 	if r.Cost != nil {
 		used = *r.Cost
 	}
-	nothing := r.Usage.Total() == 0 && (r.Coverage == CoverageComplete || r.Failure == FailMissing || r.Failure == FailAuth || r.Failure == FailModel)
+	nothing := r.Usage.Total() == 0 &&
+		(r.Coverage == CoverageComplete || r.Failure == FailMissing || r.Failure == FailAuth || r.Failure == FailModel)
 	if r.Coverage != CoveragePartial && (r.Cost != nil || nothing) {
 		return u
 	}
@@ -106,8 +107,8 @@ func (e *Executor) boundOf(a *Action) float64 {
 	return 0
 }
 
-// asked notes that a prompt or a judge is in flight, to be recorded before it is sent: if the process dies, what it cost is not
-// known. The function that it returns notes that it has ended.
+// asked notes that a prompt or a judge is in flight, to be recorded before it is sent: if the process dies,
+// what it cost is not known. The function that it returns notes that it has ended.
 func (e *Executor) asked(most float64) (heard func()) {
 	m, one := e.root().mem, Unsure{Count: 1}
 	if most > 0 {
@@ -233,13 +234,16 @@ func (e *Executor) limits(yield func(*limit) bool) {
 		if l := x.ceiling(); l != nil && !yield(l) {
 			return
 		}
-		if b := x.cfg.Loop.Budget; b != nil && !budgetLimits(x, "", b, m.Spent, x.elapsed(), m.Step+m.Spent.Steps, yield) {
+		if b := x.cfg.Loop.Budget; b != nil && !budgetLimits(x, "", b, m.Spent, x.elapsed(), m.Step+m.Spent.Steps,
+			yield) {
 			return
 		}
 	}
 }
 
-func budgetLimits(x *Executor, state string, b *Budget, s Spent, wall time.Duration, steps int, yield func(*limit) bool) bool {
+func budgetLimits(x *Executor, state string, b *Budget, s Spent, wall time.Duration, steps int,
+	yield func(*limit) bool,
+) bool {
 	for _, l := range b.Lines(s, wall, steps) {
 		if !yield(&limit{x, state, s.Prompts, b.Silent, l}) {
 			return false
@@ -377,7 +381,8 @@ func (e *Executor) awaitSettled() bool {
 		up = nil // it acts once more, whatever the time is
 	}
 	e.rest(func() bool {
-		return !e.nothingLeft() || e.halts() || up != nil && (e.over() || e.usedUp(needTime) != nil) || e.isHeld() || e.machine.news != news
+		return !e.nothingLeft() || e.halts() || up != nil && (e.over() || e.usedUp(needTime) != nil) || e.isHeld() ||
+			e.machine.news != news
 	}, up)
 	return !e.halts() && (e.mem.Flushing || e.loopTimeout() == pass) && e.held() == pass
 }
@@ -386,7 +391,8 @@ func (e *Executor) awaitSettled() bool {
 func (e *Executor) costLeft() float64 {
 	left := 0.0
 	e.limits(func(l *limit) bool {
-		if rest := math.Round((l.Most-l.Spent-l.inFlight())*1e6) / 1e6; l.Name == "cost_usd" && rest > 0 && (left == 0 || rest < left) {
+		if rest := math.Round((l.Most-l.Spent-l.inFlight())*1e6) / 1e6; l.Name == "cost_usd" && rest > 0 &&
+			(left == 0 || rest < left) {
 			left = rest
 		}
 		return true
@@ -424,7 +430,8 @@ func (l *limit) fields() []Field {
 	if l.state != "" {
 		fields = append(fields, Field{"budget_of", l.state})
 	}
-	fields = append(fields, Field{"limit", l.Name}, Field{"spent", plainNumber(l.Spent)}, Field{"budget", plainNumber(l.Most)})
+	fields = append(fields, Field{"limit", l.Name}, Field{"spent", plainNumber(l.Spent)},
+		Field{"budget", plainNumber(l.Most)})
 	if l.Unknown {
 		fields = append(fields, Field{"cost_unknown", true})
 	}
@@ -476,8 +483,9 @@ func (e *Executor) overspent(st *State, o *overrun) decision {
 	return decision{target: target}
 }
 
-// budgetLeft looks at the limits that not only prompts use up: steps and time. A limit of the loop leads to on_budget once,
-// whose state is then entered. States that lead each other on by limits of their own end the run where they meet again.
+// budgetLeft looks at the limits that not only prompts use up: steps and time. A limit of the loop leads to
+// on_budget once, whose state is then entered. States that lead each other on by limits of their own end the
+// run where they meet again.
 func (e *Executor) budgetLeft() result {
 	m, left := e.mem, map[string]bool{}
 	for over := e.usedUp(needEntry); over != nil; over = e.usedUp(needEntry) {

@@ -22,7 +22,10 @@ func (e *Executor) ceiling() *limit {
 		return nil
 	}
 	s := e.mem.StateSpent[e.mem.Current]
-	return &limit{e, st.Name, s.Prompts, true, BudgetLine{Name: ceilingName, Spent: s.CostUSD, Most: *st.CostCeiling.Most}}
+	return &limit{
+		e, st.Name, s.Prompts, true,
+		BudgetLine{Name: ceilingName, Spent: s.CostUSD, Most: *st.CostCeiling.Most},
+	}
 }
 
 // noteCeiling records once of the state that this loop is in that its cost came near its ceiling, and once that
@@ -37,7 +40,8 @@ func (e *Executor) noteCeiling(spender *Executor) {
 		spender.emit(EventCostCeilingUnknown, Field{"state", st.Name}, Field{"reason", "unpriceable model"})
 	}
 	if w := st.CostCeiling.Warn; w != nil && s.CostUSD >= *w && e.warnOnce(st.Name+"/cost_warn_at") {
-		spender.emit(EventCostCeilingWarn, Field{"state", st.Name}, Field{"cost_usd", usd(s.CostUSD)}, Field{"cost_warn_at", plainNumber(*w)})
+		spender.emit(EventCostCeilingWarn, Field{"state", st.Name}, Field{"cost_usd", usd(s.CostUSD)},
+			Field{"cost_warn_at", plainNumber(*w)})
 	}
 }
 
@@ -65,7 +69,8 @@ func (e *Executor) costCeiling() (over bool) {
 }
 
 func (e *Executor) exceeded(l *limit) {
-	e.emit(EventCostCeilingExceeded, Field{"state", l.state}, Field{"cost_usd", usd(l.Spent)}, Field{ceilingName, plainNumber(l.Most)},
+	e.emit(EventCostCeilingExceeded, Field{"state", l.state}, Field{"cost_usd", usd(l.Spent)},
+		Field{ceilingName, plainNumber(l.Most)},
 		Field{"action", "abort"})
 }
 
@@ -78,7 +83,8 @@ func (o *overrun) end(e *Executor) string {
 }
 
 func (o *overrun) ceilingText() string {
-	return fmt.Sprintf("state %s of loop %s cost %s US dollars, which exceeds its %s of %s", o.state, o.of.mem.Loop, amount(usd4(o.Spent)), ceilingName, amount(o.Most))
+	return fmt.Sprintf("state %s of loop %s cost %s US dollars, which exceeds its %s of %s", o.state, o.of.mem.Loop,
+		amount(usd4(o.Spent)), ceilingName, amount(o.Most))
 }
 
 // usd is a cost as events have it, to four places.

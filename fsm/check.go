@@ -50,7 +50,8 @@ const (
 	FaultRemoved Fault = "removed" // there are no files
 )
 
-// RepeatableEvaluators returns the evaluators that find the same verdict on the same output and exit code, without a model.
+// RepeatableEvaluators returns the evaluators that find the same verdict on the same output and exit code,
+// without a model.
 func RepeatableEvaluators() []string {
 	return []string{"exit_code", "output_contains", "output_numeric", "output_json", "jq", "expression", "classify"}
 }
@@ -63,7 +64,9 @@ func mayPrompt(st *State) bool {
 	if st.Loop != "" || st.Action != "" && KindOf(st) == KindPrompt {
 		return true
 	}
-	return st.Branches != nil && slices.ContainsFunc(st.Branches.List, func(b *Branch) bool { return mayPrompt(b.State) })
+	return st.Branches != nil && slices.ContainsFunc(st.Branches.List, func(b *Branch) bool {
+		return mayPrompt(b.State)
+	})
 }
 
 // Checks yields the states and branches with a check, by names such as STATE and STATE.BRANCH.
@@ -99,7 +102,8 @@ func (e *Executor) failFirst(st *State) (decision, bool) {
 		}
 		if check.Each == nil && e.justFailed(name) {
 			details, _ := e.mem.LastResult.Value("details").(*value.Map)
-			e.emit(EventCheckFirst, Field{"state", check.Name}, Field{"exit_code", details.Value("exit_code")}, Field{"verdict", "no"}, Field{"fault", ""}, Field{"passes", false})
+			e.emit(EventCheckFirst, Field{"state", check.Name}, Field{"exit_code", details.Value("exit_code")},
+				Field{"verdict", "no"}, Field{"fault", ""}, Field{"passes", false})
 			continue
 		}
 		probed = true
@@ -109,14 +113,16 @@ func (e *Executor) failFirst(st *State) (decision, bool) {
 		}
 	}
 	e.mem.FailedFirst = true
-	if probed && (e.over() && e.loopTimeout() != pass || e.isHeld() && e.held() != pass || e.ending()) { // since the checks before the state
+	// since the checks before the state
+	if probed && (e.over() && e.loopTimeout() != pass || e.isHeld() && e.held() != pass || e.ending()) {
 		return decision{halted: true}, false
 	}
 	return decision{}, true
 }
 
-// justFailed reports whether the first state of the run was that check, which said no, and the prompt comes right after it:
-// nothing changed since, so that doing it again would find the same. A resumed run does it again: time has passed.
+// justFailed reports whether the first state of the run was that check, which said no, and the prompt comes
+// right after it: nothing changed since, so that doing it again would find the same. A resumed run does it
+// again: time has passed.
 func (e *Executor) justFailed(check string) bool {
 	m := e.mem
 	verdict, _ := m.LastResult.Value("verdict").(string)
@@ -124,11 +130,12 @@ func (e *Executor) justFailed(check string) bool {
 }
 
 // errCannotFail is why a check proves nothing.
-var errCannotFail = errors.New("also passes in a copy of the folder in which all files that actions may change are broken, and in one without them. " +
+var errCannotFail = errors.New("also passes in a copy of the folder in which all files that actions may change are " +
+	"broken, and in one without them. " +
 	"Have it look at what the actions are to do, or leave out must_fail_first")
 
-// canFail does a check before the first prompt, of a state. It reports whether the check passes, with what was not found
-// out about it. The error is that it cannot be done, or that it cannot fail.
+// canFail does a check before the first prompt, of a state. It reports whether the check passes, with what was
+// not found out about it. The error is that it cannot be done, or that it cannot fail.
 func (e *Executor) canFail(check, prompt *State) (passed bool, note string, err error) {
 	if passed, err = e.probe(check, prompt, ""); err != nil || !passed {
 		return passed, "", err
@@ -137,8 +144,8 @@ func (e *Executor) canFail(check, prompt *State) (passed bool, note string, err 
 	return err == nil, note, err
 }
 
-// failsSomewhere finds out whether a check that passes can fail, with files that are broken and without them. It returns what
-// was not found out. The error is that it cannot be done, or that it cannot fail.
+// failsSomewhere finds out whether a check that passes can fail, with files that are broken and without them.
+// It returns what was not found out. The error is that it cannot be done, or that it cannot fail.
 func (e *Executor) failsSomewhere(check, prompt *State) (note string, err error) {
 	for _, fault := range []Fault{FaultNone, FaultBroken, FaultRemoved} {
 		passes, err := e.probe(check, prompt, fault)
@@ -156,11 +163,12 @@ func (e *Executor) failsSomewhere(check, prompt *State) (note string, err error)
 	return "", errCannotFail
 }
 
-// passesFirst decides on a state whose check has to fail before the first prompt, and which passed before any: then there is
-// nothing to do, or the check cannot fail. It is asked before the state is left.
+// passesFirst decides on a state whose check has to fail before the first prompt, and which passed before any:
+// then there is nothing to do, or the check cannot fail. It is asked before the state is left.
 func (e *Executor) passesFirst(st *State, d decision) decision {
 	m := e.mem
-	if d.target == "" || st.Check == nil || !st.Check.FailFirst || m.FailedFirst || e.inline || e.cfg.Trees == nil || e.followed() != "yes" {
+	if d.target == "" || st.Check == nil || !st.Check.FailFirst || m.FailedFirst || e.inline || e.cfg.Trees == nil ||
+		e.followed() != "yes" {
 		return d
 	}
 	for _, name := range e.cfg.Loop.Order {
@@ -175,8 +183,8 @@ func (e *Executor) passesFirst(st *State, d decision) decision {
 	return d
 }
 
-// withoutPrompt ends a run before its first prompt, as the check of a state says: it passes already, or the error is why it is
-// no check.
+// withoutPrompt ends a run before its first prompt, as the check of a state says: it passes already, or the
+// error is why it is no check.
 func (e *Executor) withoutPrompt(check, note string, err error) decision {
 	switch {
 	case errors.Is(err, errHalted), errors.Is(err, ErrScarce), e.machine.broken != nil:
@@ -184,7 +192,10 @@ func (e *Executor) withoutPrompt(check, note string, err error) decision {
 	case errors.Is(err, errCannotFail):
 		return decision{fatal: fmt.Sprintf("this gate cannot fail: the check of state %s %v", check, err)}
 	case err != nil:
-		return decision{fatal: fmt.Sprintf("the check of state %s, which has to fail before the first prompt, cannot be done: %v", check, err)}
+		return decision{
+			fatal: fmt.Sprintf("the check of state %s, which has to fail before the first prompt, cannot be done: %v",
+				check, err),
+		}
 	}
 	return decision{nothing: fmt.Sprintf("nothing to do: the check of state %s passes already%s", check, note)}
 }
@@ -218,7 +229,8 @@ func (e *Executor) probe(check, prompt *State, fault Fault) (passed bool, err er
 	if err != nil {
 		return false, err
 	}
-	e.emit(EventCheckFirst, Field{"state", check.Name}, Field{"exit_code", int64(res.ExitCode)}, Field{"verdict", v.Name}, Field{"fault", string(fault)}, Field{"passes", v.Name == "yes"})
+	e.emit(EventCheckFirst, Field{"state", check.Name}, Field{"exit_code", int64(res.ExitCode)},
+		Field{"verdict", v.Name}, Field{"fault", string(fault)}, Field{"passes", v.Name == "yes"})
 	return v.Name == "yes", nil
 }
 
@@ -256,13 +268,16 @@ func (e *Executor) probeItems(check, prompt *State, fault Fault) (passed bool, e
 	if n == 0 && fault != "" {
 		return false, errNoItems
 	}
-	e.emit(EventCheckFirst, append(fields, Field{"exit_code", int64(code)}, Field{"verdict", verdict}, Field{"fault", string(fault)}, Field{"passes", verdict == "yes"})...)
+	e.emit(EventCheckFirst, append(fields, Field{"exit_code", int64(code)}, Field{"verdict", verdict},
+		Field{"fault", string(fault)}, Field{"passes", verdict == "yes"})...)
 	return verdict == "yes", nil
 }
 
 // probed does the script of a check once, before the prompt of a state. Item is the mark of an item of a list, with its
 // variables.
-func (e *Executor) probed(check, prompt *State, fault Fault, scope *expr.Scope, item string, vars []Var) (res Result, err error) {
+func (e *Executor) probed(check, prompt *State, fault Fault, scope *expr.Scope, item string, vars []Var) (res Result,
+	err error,
+) {
 	text, call, err := expandAction(check, scope)
 	if err != nil {
 		return res, err
@@ -275,7 +290,8 @@ func (e *Executor) probed(check, prompt *State, fault Fault, scope *expr.Scope, 
 		}
 	}
 	a := Action{
-		Kind: KindOf(check), Text: text, Call: call, State: check.Name, Step: e.mem.Step, Attempt: 1, Item: "/first" + string(fault) + item, Outer: e.outer, Dir: e.dir, Vars: append(e.vars(), vars...),
+		Kind: KindOf(check), Text: text, Call: call, State: check.Name, Step: e.mem.Step, Attempt: 1,
+		Item: "/first" + string(fault) + item, Outer: e.outer, Dir: e.dir, Vars: append(e.vars(), vars...),
 		Sandbox: e.sandbox(check), Quiet: true, Check: run,
 	}
 	a.Timeout, a.Idle = timeoutsOf(e.cfg.Loop, check, a.Kind)
@@ -300,4 +316,5 @@ func (e *Executor) checkRun(st *State) (*CheckRun, error) {
 }
 
 // errLaidBeside is why the files of a check cannot be those with which the run began.
-var errLaidBeside = errors.New("the files of its check are also those of what runs beside it; give each a work tree (worktree: true), or do the check after them")
+var errLaidBeside = errors.New("the files of its check are also those of what runs beside it; give each a work tree " +
+	"(worktree: true), or do the check after them")

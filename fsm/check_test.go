@@ -62,21 +62,55 @@ func TestCheckFailsFirst(t *testing.T) {
 	}{
 		{"fails", map[string]int{"first": 1}, nil, "first prompt after", "terminal done  "},
 		{"errs", map[string]int{"first": 2}, nil, "first prompt after", "terminal done  "},
-		{"passes", map[string]int{"broken": 1}, nil, "first none broken", "terminal fix  nothing to do: the check of state test passes already"},
-		{"needs files", map[string]int{"removed": 1}, nil, "first none broken removed", "terminal fix  nothing to do: the check of state test passes already"},
-		{"cannot fail", nil, nil, "first none broken removed", "error fix this gate cannot fail: the check of state test also passes in a copy"},
-		{"in place", map[string]int{"none": 1}, nil, "first none", "terminal fix  nothing to do: the check of state test passes already; whether it can fail is not known, because it fails in a clean copy"},
-		{"no files", nil, map[string]error{"broken": fsm.ErrNoFault}, "first none broken", "terminal fix  nothing to do: the check of state test passes already; whether it can fail is not known, because there is no file"},
-		{"cannot be done", nil, map[string]error{"first": errGone}, "first", "error fix the check of state test, which has to fail before the first prompt, cannot be done: died"},
+		{
+			"passes",
+			map[string]int{"broken": 1},
+			nil, "first none broken",
+			"terminal fix  nothing to do: the check of state test passes already",
+		},
+		{
+			"needs files",
+			map[string]int{"removed": 1},
+			nil, "first none broken removed",
+			"terminal fix  nothing to do: the check of state test passes already",
+		},
+		{
+			"cannot fail", nil, nil, "first none broken removed",
+			"error fix this gate cannot fail: the check of state test also passes in a copy",
+		},
+		{
+			"in place",
+			map[string]int{"none": 1},
+			nil, "first none",
+			"terminal fix  nothing to do: the check of state test passes already; whether it can fail is not known, " +
+				"because it fails in a clean copy",
+		},
+		{
+			"no files", nil,
+			map[string]error{"broken": fsm.ErrNoFault},
+			"first none broken",
+			"terminal fix  nothing to do: the check of state test passes already; whether it can fail is not known, " +
+				"because there is no file",
+		},
+		{
+			"cannot be done", nil,
+			map[string]error{"first": errGone},
+			"first",
+			"error fix the check of state test, which has to fail before the first prompt, cannot be done: died",
+		},
 	} {
 		g := &gate{exit: c.exit, err: c.err}
 		rec := &lastMemory{}
-		cfg := fsm.Config{Loop: guardLoop(t, checkedLoop), World: fsm.World{Runner: g, Trees: g}, Journal: fsm.Journal{Recorder: rec, Verify: true}}
+		cfg := fsm.Config{
+			Loop: guardLoop(t, checkedLoop), World: fsm.World{Runner: g, Trees: g},
+			Journal: fsm.Journal{Recorder: rec, Verify: true},
+		}
 		o, err := fsm.Start(cfg, nil, time.Now()).Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprintf("%s %s %s %s", o.TerminatedBy, o.FinalState, o.Error, o.Message); !strings.HasPrefix(got, c.want) {
+		if got := fmt.Sprintf("%s %s %s %s", o.TerminatedBy, o.FinalState, o.Error,
+			o.Message); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 		if got := strings.Join(g.did, " "); got != c.did {
@@ -90,7 +124,10 @@ func TestCheckFailsFirstOnce(t *testing.T) {
 	t.Parallel()
 	g := &gate{exit: map[string]int{"first": 1}}
 	rec := &lastMemory{stop: func(m fsm.Snapshot) bool { return m.FailedFirst && m.Phase == fsm.PhaseActing }}
-	cfg := fsm.Config{Loop: guardLoop(t, checkedLoop), World: fsm.World{Runner: g, Trees: g}, Journal: fsm.Journal{Recorder: rec}}
+	cfg := fsm.Config{
+		Loop: guardLoop(t, checkedLoop), World: fsm.World{Runner: g, Trees: g},
+		Journal: fsm.Journal{Recorder: rec},
+	}
 	if _, err := fsm.Start(cfg, nil, time.Now()).Run(t.Context()); err == nil {
 		t.Fatal("the run did not die")
 	}
@@ -115,8 +152,13 @@ func TestStartTree(t *testing.T) {
 	t.Parallel()
 	var given []string
 	g := &gate{exit: map[string]int{"first": 1}}
-	rec := &lastMemory{stop: func(m fsm.Snapshot) bool { return m.StartTree != "" && m.Step == 1 && m.Phase == fsm.PhaseActing }}
-	cfg := fsm.Config{Loop: guardLoop(t, checkedLoop), World: fsm.World{Runner: g, Trees: g}, Journal: fsm.Journal{Recorder: rec}}
+	rec := &lastMemory{stop: func(m fsm.Snapshot) bool {
+		return m.StartTree != "" && m.Step == 1 && m.Phase == fsm.PhaseActing
+	}}
+	cfg := fsm.Config{
+		Loop: guardLoop(t, checkedLoop), World: fsm.World{Runner: g, Trees: g},
+		Journal: fsm.Journal{Recorder: rec},
+	}
 	cfg.Start = func(_ context.Context, known string) (string, error) { given = append(given, known); return "t1", nil }
 	if _, err := fsm.Start(cfg, nil, time.Now()).Run(t.Context()); err == nil {
 		t.Fatal("the run did not die")
@@ -156,16 +198,28 @@ func TestCheckOfItemsFailsFirst(t *testing.T) {
 	}{
 		{"fails", "a, b", map[string]int{"first": 1}, "first prompt item item", "terminal done  "},
 		{"the second fails", "a, b", map[string]int{"first b": 1}, "first first prompt item item", "terminal done  "},
-		{"passes", "a, b", map[string]int{"broken": 1}, "first first none none broken", "terminal fix  nothing to do: the check of state test passes already"},
-		{"cannot fail", "a", nil, "first none broken removed", "error fix this gate cannot fail: the check of state test also passes in a copy"},
+		{
+			"passes", "a, b",
+			map[string]int{"broken": 1},
+			"first first none none broken",
+			"terminal fix  nothing to do: the check of state test passes already",
+		},
+		{
+			"cannot fail", "a", nil, "first none broken removed",
+			"error fix this gate cannot fail: the check of state test also passes in a copy",
+		},
 	} {
 		g := &gate{exit: c.exit}
-		cfg := fsm.Config{Loop: guardLoop(t, fmt.Sprintf(checkedItems, c.items)), World: fsm.World{Runner: g, Trees: g}, Journal: fsm.Journal{Recorder: &lastMemory{}, Verify: true}}
+		cfg := fsm.Config{
+			Loop:  guardLoop(t, fmt.Sprintf(checkedItems, c.items)),
+			World: fsm.World{Runner: g, Trees: g}, Journal: fsm.Journal{Recorder: &lastMemory{}, Verify: true},
+		}
 		o, err := fsm.Start(cfg, nil, time.Now()).Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprintf("%s %s %s %s", o.TerminatedBy, o.FinalState, o.Error, o.Message); !strings.HasPrefix(got, c.want) {
+		if got := fmt.Sprintf("%s %s %s %s", o.TerminatedBy, o.FinalState, o.Error,
+			o.Message); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 		if got := strings.Join(g.did, " "); got != c.did {

@@ -189,7 +189,8 @@ func (e *Executor) stepCap() result {
 		return ended
 	}
 	cappedAt := m.Current
-	if st := l.States[m.Current]; m.Flushing || m.JustRouted && l.States[m.Previous] != nil && l.States[m.Previous].Loop != "" && flushes(st) {
+	if st := l.States[m.Current]; m.Flushing || m.JustRouted && l.States[m.Previous] != nil &&
+		l.States[m.Previous].Loop != "" && flushes(st) {
 		if !e.flush(st) {
 			return ended
 		}
@@ -250,7 +251,8 @@ func (e *Executor) passCap() result {
 		e.finish(EndMaxIterations, "")
 		return ended
 	}
-	e.emit(EventMaxIterationsSummary, Field{"summary_state", l.OnMaxIterations}, Field{"iteration_count", int64(m.Passes)})
+	e.emit(EventMaxIterationsSummary, Field{"summary_state", l.OnMaxIterations},
+		Field{"iteration_count", int64(m.Passes)})
 	m.countEntry()
 	m.PassCapped, m.CappedAt, m.Current = true, m.Current, l.OnMaxIterations
 	return e.stateExists()

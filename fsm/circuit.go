@@ -100,7 +100,8 @@ func (e *Executor) tellCircuit(host string) {
 		return
 	}
 	if err := e.cfg.Circuit.Limited(host, w.Until); err != nil {
-		e.emit(EventWarning, Field{"state", w.State}, Field{"message", "other runs do not learn of the rate limit: " + err.Error()})
+		e.emit(EventWarning, Field{"state", w.State},
+			Field{"message", "other runs do not learn of the rate limit: " + err.Error()})
 	}
 }
 
@@ -115,6 +116,7 @@ func (e *Executor) clearCircuit(res Result, model string) {
 		err = e.cfg.Circuit.Answered(ModelOf(r.Host, model), e.wall().Add(-res.Duration))
 	}
 	if err != nil {
-		e.emit(EventWarning, Field{"state", e.mem.Current}, Field{"message", "other runs do not learn that " + r.Host + " answers again: " + err.Error()})
+		e.emit(EventWarning, Field{"state", e.mem.Current},
+			Field{"message", "other runs do not learn that " + r.Host + " answers again: " + err.Error()})
 	}
 }

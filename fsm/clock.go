@@ -103,7 +103,8 @@ func (e *Executor) over() bool {
 // clock that stands still limits nothing.
 func (e *Executor) loopUp() (left time.Duration, limited bool) {
 	for x := range e.limiting() {
-		if up := x.cfg.Loop.Timeout - x.elapsed() + time.Millisecond; !x.clock.since.IsZero() && (!limited || up < left) {
+		if up := x.cfg.Loop.Timeout - x.elapsed() + time.Millisecond; !x.clock.since.IsZero() &&
+			(!limited || up < left) {
 			left, limited = up, true
 		}
 	}

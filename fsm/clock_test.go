@@ -97,21 +97,30 @@ func loadLoops(t *testing.T, texts ...string) (*fsm.Loop, shelf) {
 func TestPauseBesideATaskThatEnds(t *testing.T) {
 	t.Parallel()
 	const (
-		two   = "name: two\ninitial: a\nstates:\n  a: {action: sleep 2s, next: b}\n  b: {action: sleep 2s, next: done}\n  done: {terminal: true}\n"
-		tail  = "\n    on_yes: after\n    on_no: failed\n  after: {action: sleep 1s, next: done}\n  done: {terminal: true}\n  failed: {terminal: true}\n"
-		outer = "name: outer\ninitial: in\nstates:\n  in: {loop: two, on_yes: done, on_no: done, on_error: done}\n  done: {terminal: true}\n"
+		two = "name: two\ninitial: a\nstates:\n  a: {action: sleep 2s, next: b}\n" +
+			"  b: {action: sleep 2s, next: done}\n  done: {terminal: true}\n"
+		tail = "\n    on_yes: after\n    on_no: failed\n  after: {action: sleep 1s, next: done}\n" +
+			"  done: {terminal: true}\n  failed: {terminal: true}\n"
+		outer = "name: outer\ninitial: in\nstates:\n  in: {loop: two, on_yes: done, on_no: done, on_error: done}\n" +
+			"  done: {terminal: true}\n"
 	)
-	one := "name: one\ninitial: a\nparameters:\n  n: {type: integer, required: true}\nstates:\n  a: {action: \"sleep ${context.n}s\", next: b}\n  b: {action: sleep 2s, next: done}\n  done: {terminal: true}\n"
+	one := "name: one\ninitial: a\nparameters:\n  n: {type: integer, required: true}\nstates:\n" +
+		"  a: {action: \"sleep ${context.n}s\", next: b}\n  b: {action: sleep 2s, next: done}\n" +
+		"  done: {terminal: true}\n"
 	head := func(limits string) string { return "name: top\n" + limits + "initial: work\nstates:\n  work:\n    " }
 	for name, c := range map[string]struct {
 		loop string
 	}{
 		"branch":                     {"parallel: {a: {loop: two}, b: {action: sleep 6s}}"},
 		"branches that wait in turn": {"parallel: {a: {loop: two}, b: {action: sleep 6s}, c: {loop: outer}}"},
-		"item":                       {"for_each: [2, 6]\n    parallel: 2\n    loop: one\n    with: {n: \"${item.value}\"}"},
-		"sub-loop of a branch":       {"parallel: {a: {loop: outer}, b: {action: sleep 6s}}"},
+		"item": {"for_each: [2, 6]\n    parallel: 2\n    loop: one\n" +
+			"    with: {n: \"${item.value}\"}"},
+		"sub-loop of a branch": {"parallel: {a: {loop: outer}, b: {action: sleep 6s}}"},
 	} {
-		for end, limits := range map[string]string{fsm.EndTerminal: "", fsm.EndTimeout: "timeout: 7\n", fsm.EndBudget: "budget: {wall: 7}\n"} {
+		for end, limits := range map[string]string{
+			fsm.EndTerminal: "", fsm.EndTimeout: "timeout: 7\n",
+			fsm.EndBudget: "budget: {wall: 7}\n",
+		} {
 			t.Run(name+", "+end, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					loop, library := loadLoops(t, head(limits)+c.loop+tail, two, outer, one)
@@ -147,14 +156,17 @@ func TestWaitingForAPlaceUsesNoTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop, library := loadLoops(t,
-			"name: top\ninitial: work\ntimeout: 10\nstates:\n  work: {for_each: [x, y], loop: one, on_yes: done, on_no: failed}\n  done: {terminal: true}\n  failed: {terminal: true}\n",
-			"name: one\ninitial: rest\nstates:\n  rest: {wait: {for: 1s}, next: ask}\n  ask: {action_type: prompt, action: out x, next: done}\n  done: {terminal: true}\n")
+			"name: top\ninitial: work\ntimeout: 10\nstates:\n  work: {for_each: [x, y], loop: one, on_yes: done, "+
+				"on_no: failed}\n  done: {terminal: true}\n  failed: {terminal: true}\n",
+			"name: one\ninitial: rest\nstates:\n  rest: {wait: {for: 1s}, next: ask}\n"+
+				"  ask: {action_type: prompt, action: out x, next: done}\n  done: {terminal: true}\n")
 		rec := &tape{}
 		cfg, _, _ := config(loop, rec)
 		begun := time.Now()
 		cfg.Library, cfg.Verify, cfg.Purse = library, true, purse{begun.Add(time.Minute), begun.Add(time.Minute)}
 		out, err := fsm.Start(cfg, loop.Context.Clone(), begun).Run(context.Background())
-		if err != nil || out.TerminatedBy != fsm.EndTerminal || out.Duration > 2*time.Second || time.Since(begun) < time.Minute {
+		if err != nil || out.TerminatedBy != fsm.EndTerminal || out.Duration > 2*time.Second ||
+			time.Since(begun) < time.Minute {
 			t.Fatalf("%+v after %s, %v\n%s", out, time.Since(begun), err, show(rec.events))
 		}
 	})
@@ -165,8 +177,11 @@ func TestWaitingForAPlaceUsesNoTime(t *testing.T) {
 func TestTimeoutBesideABranchThatStoodStill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		loop, _ := loadLoops(t, "name: top\ninitial: work\ntimeout: 45\nstates:\n  work:\n    parallel: {a: {wait: {for: 90s}}, b: {action_type: prompt, action: exit 7, evaluate: {type: exit_code}, retry: {times: 3, backoff: 20s}}}\n"+
-			"    join: settled\n    on_yes: done\n    on_no: done\n  done: {terminal: true}\n")
+		loop, _ := loadLoops(t,
+			"name: top\ninitial: work\ntimeout: 45\nstates:\n  work:\n    parallel: {a: {wait: {for: 90s}}, b: "+
+				"{action_type: prompt, action: exit 7, evaluate: {type: exit_code}, retry: {times: 3, "+
+				"backoff: 20s}}}\n"+
+				"    join: settled\n    on_yes: done\n    on_no: done\n  done: {terminal: true}\n")
 		rec := &tape{}
 		cfg, _, _ := config(loop, rec)
 		begun := time.Now()
@@ -188,21 +203,25 @@ func TestExtendAfterABranchWasCut(t *testing.T) {
 	t.Parallel()
 	for name, work := range map[string]string{
 		"branches": "parallel: {a: {wait: {for: 30s}}, b: {action: sleep 20s}}\n    join: settled",
-		"items":    "for_each: [\"rest\", \"sleep\"]\n    parallel: 2\n    on_item_failure: continue\n    loop: \"${item.value}\"",
+		"items": "for_each: [\"rest\", \"sleep\"]\n    parallel: 2\n    on_item_failure: continue\n" +
+			"    loop: \"${item.value}\"",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				loop, library := loadLoops(t, "name: top\ninitial: work\ntimeout: 10\nstates:\n  work:\n    "+work+"\n    on_yes: done\n    on_no: failed\n  done: {terminal: true}\n  failed: {terminal: true}\n",
+				loop, library := loadLoops(t, "name: top\ninitial: work\ntimeout: 10\nstates:\n  work:\n    "+work+
+					"\n    on_yes: done\n    on_no: failed\n  done: {terminal: true}\n  failed: {terminal: true}\n",
 					"name: rest\ninitial: a\nstates:\n  a: {wait: {for: 30s}, next: done}\n  done: {terminal: true}\n",
-					"name: sleep\ninitial: a\nstates:\n  a: {action: sleep 20s, next: done}\n  done: {terminal: true}\n")
+					"name: sleep\ninitial: a\nstates:\n  a: {action: sleep 20s, next: done}\n"+
+						"  done: {terminal: true}\n")
 				rec := &tape{}
 				cfg, _, _ := config(loop, rec)
 				cfg.Library, cfg.Verify = library, true
 				watched(&cfg).extend(15*time.Second, 100*time.Second)
 				begun := time.Now()
 				out, err := fsm.Start(cfg, loop.Context.Clone(), begun).Run(context.Background())
-				if err != nil || out.TerminatedBy != fsm.EndTerminal || out.FinalState != "done" || time.Since(begun) > 51*time.Second {
+				if err != nil || out.TerminatedBy != fsm.EndTerminal || out.FinalState != "done" ||
+					time.Since(begun) > 51*time.Second {
 					t.Fatalf("%+v after %s, %v\n%s", out, time.Since(begun), err, show(rec.events))
 				}
 			})

@@ -17,27 +17,28 @@ type World struct {
 	Quotas  Quotas  // what agents reported of the limits of their accounts; nil = that is not known
 	Purse   Purse   // limits what this run and others spend together; nil = nothing does
 	// Prepare, if not nil, is called once, after it is durable that the run began or was resumed, and before
-	// anything else is done: it makes what the actions need. What it returns is recorded, unless it has no kind. Its error ends Run as
-	// a failed Record does, unless ctx has ended. It has to be repeatable: it is called again when the run is
-	// resumed.
+	// anything else is done: it makes what the actions need. What it returns is recorded, unless it has no
+	// kind. Its error ends Run as a failed Record does, unless ctx has ended. It has to be repeatable: it is
+	// called again when the run is resumed.
 	Prepare func(ctx context.Context) (Event, error)
 	// keeps what actions did to files where a later owner of the run finds it; nil = nothing does
 	Keep   Keep
 	Agents Agents // that prompts may go to; nil = they are not known beforehand
 	Trees  Trees  // looks at files for guards; nil = guards do nothing, and neither do checks
 	// Start, if not nil, is called once after Prepare. It is given the tree of the files with which the run began, ""
-	// where it is not on record, and returns it: it keeps that where states have checks. Its error is as that of Prepare.
+	// where it is not on record, and returns it: it keeps that where states have checks. Its error is as that
+	// of Prepare.
 	Start func(ctx context.Context, known string) (tree string, err error)
-	// Laid, if not nil, calls do while the files of a folder that a check names are those with which the run began, and puts
-	// the others back before it returns. Where the process dies meanwhile, Prepare puts them back.
+	// Laid, if not nil, calls do while the files of a folder that a check names are those with which the run
+	// began, and puts the others back before it returns. Where the process dies meanwhile, Prepare puts them back.
 	Laid func(ctx context.Context, dir string, with *CheckRun, do func(ctx context.Context)) error
 	// Lessons are the memories of loops; nil = they are empty, and nothing is written
 	Lessons Lessons
 	Facts   Facts // returns what is recorded of the files that the run works on; nil = nothing is
 	// reports whether the folder is gone that actions run in, "" = that of the run; nil = it never is
 	Gone func(dir string) bool
-	// Receipt, if not nil, returns the receipt of a run that completes, before its end is recorded: nil = there is none.
-	// pending are events that were not recorded yet.
+	// Receipt, if not nil, returns the receipt of a run that completes, before its end is recorded: nil = there
+	// is none. pending are events that were not recorded yet.
 	Receipt func(ctx context.Context, spent Spent, pending []Event) *Receipt
 	// Merge, if not nil, makes the merge that a run asks for when it completes, before its end is recorded, and
 	// returns the result of it and, unless it was made, why. It has to be repeatable: a run whose process died

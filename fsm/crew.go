@@ -145,7 +145,8 @@ func (c *crew) resultOf(m *BranchMemory) int {
 		return memberHandsOver
 	case o.TerminatedBy == EndBudget && e.affordable() == nil: // its own is used up
 		return memberOver
-	case o.TerminatedBy == EndSuspended, o.TerminatedBy == EndError && (o.Limited || o.Refused && !e.cfg.PermanentVerdicts):
+	case o.TerminatedBy == EndSuspended, o.TerminatedBy == EndError &&
+		(o.Limited || o.Refused && !e.cfg.PermanentVerdicts):
 		if c.refused == nil {
 			c.refused = o
 		}
@@ -214,8 +215,8 @@ func memberRecord(st *State, m *Snapshot) *value.Map {
 	return rec
 }
 
-// admit returns the memory of a member that does what a state says, and its loop. It makes the memory of one that begins,
-// m being nil; the templates of what that runs see the scope.
+// admit returns the memory of a member that does what a state says, and its loop. It makes the memory of one
+// that begins, m being nil; the templates of what that runs see the scope.
 func (e *Executor) admit(st *State, name string, scope *expr.Scope, m *BranchMemory) (*BranchMemory, *Loop, error) {
 	var loop *Loop
 	var err error
@@ -244,7 +245,8 @@ func (e *Executor) admit(st *State, name string, scope *expr.Scope, m *BranchMem
 // inlineChild is the memory of a member with an action, which begins.
 func (e *Executor) inlineChild(name string, loop *Loop) *Child {
 	return &Child{Name: name, File: loop.File, SHA256: loop.SHA256, Memory: &Snapshot{
-		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: e.now(), Context: e.mem.Context, Captured: value.NewMap(),
+		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: e.now(), Context: e.mem.Context,
+		Captured:   value.NewMap(),
 		PrevResult: e.mem.PrevResult, Event: e.mem.Event,
 	}}
 }

@@ -97,6 +97,7 @@ func (e *Executor) interrupted(st *State) decision {
 		return e.exception(st, err)
 	}
 	e.lastBefore, e.outcome = e.mem.LastResult, "interrupted"
-	e.emit(EventActionInterrupted, Field{"state", st.Name}, Field{"attempt", int64(e.mem.Attempt)}, Field{"next", target})
+	e.emit(EventActionInterrupted, Field{"state", st.Name}, Field{"attempt", int64(e.mem.Attempt)},
+		Field{"next", target})
 	return decision{target: target}
 }

@@ -25,7 +25,10 @@ func drive(ctx context.Context, x *Executor, run func()) error {
 	m := &machine{life: &life{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	d := &driver{machine: m, cfg: &x.cfg, ctx: ctx, cancel: cancel, flying: map[*effect]context.CancelCauseFunc{}, ended: make(chan *effect), calls: make(chan func())}
+	d := &driver{
+		machine: m, cfg: &x.cfg, ctx: ctx, cancel: cancel, flying: map[*effect]context.CancelCauseFunc{},
+		ended: make(chan *effect), calls: make(chan func()),
+	}
 	m.driver, x.life = d, m.life
 	m.begin(x, run)
 	var changed <-chan struct{}
@@ -136,7 +139,8 @@ func timer(left time.Duration, limited bool) (fires <-chan time.Time, stop func(
 	return t.C, t.Stop
 }
 
-// alone does the one effect that was begun on the goroutine of the machine, which need not continue before that has ended.
+// alone does the one effect that was begun on the goroutine of the machine, which need not continue before that
+// has ended.
 func (d *driver) alone() input {
 	x := d.machine.begun[0]
 	d.machine.begun = d.machine.begun[:0]

@@ -115,7 +115,8 @@ func TestPauseWhileAnotherBranchEnds(t *testing.T) {
 		}
 		out, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(ctx)
 		if asked == 0 || paused == 0 || paused > asked+2*time.Minute {
-			t.Errorf("pause asked after %s, the wait paused after %s (0 = never): ended %+v %v after %s", asked, paused, out.TerminatedBy, err, time.Since(begin))
+			t.Errorf("pause asked after %s, the wait paused after %s (0 = never): ended %+v %v after %s", asked,
+				paused, out.TerminatedBy, err, time.Since(begin))
 		}
 	})
 }
@@ -242,7 +243,8 @@ func TestListThatFailsAtOnceIsOnRecord(t *testing.T) {
 		for i, m := range rec.saved { // as Around of persistence.Store: the memory behind that event
 			if rec.points[i] >= begun {
 				if m.Items == nil || m.Phase != fsm.PhaseActing {
-					t.Errorf("the first memory behind items_start is of state %s, phase %s, items %v:\n%s", m.Current, m.Phase, m.Items, show(rec.events))
+					t.Errorf("the first memory behind items_start is of state %s, phase %s, items %v:\n%s", m.Current,
+						m.Phase, m.Items, show(rec.events))
 				}
 				return
 			}

@@ -196,7 +196,8 @@ func followedItems(st *State, verdict string) string {
 func (e *Executor) list(st *State) (string, int, error) {
 	text, n, err := e.unbounded(st)
 	if err == nil && n > mostItems {
-		err = fmt.Errorf("for_each: the list has %d items, and can have %d; divide the work among several runs", n, mostItems)
+		err = fmt.Errorf("for_each: the list has %d items, and can have %d; divide the work among several runs", n,
+			mostItems)
 	}
 	return text, n, err
 }
@@ -250,8 +251,9 @@ func (e *Executor) listed(st *State, script string) (string, error) {
 	}
 	wall, idle := timeoutsOf(e.cfg.Loop, &State{Name: st.Name}, KindShell)
 	res, err := e.attempt(Action{
-		Kind: KindShell, Text: script, State: st.Name, Step: m.Step, Attempt: m.Attempt, Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(st),
-		Vars: e.vars(), Timeout: wall, Idle: idle, Quiet: true, Check: check,
+		Kind: KindShell, Text: script, State: st.Name, Step: m.Step, Attempt: m.Attempt, Outer: e.outer, Dir: e.dir,
+		Sandbox: e.sandbox(st),
+		Vars:    e.vars(), Timeout: wall, Idle: idle, Quiet: true, Check: check,
 	}, nil)
 	switch {
 	case e.machine.broken != nil || e.ending():
@@ -263,11 +265,13 @@ func (e *Executor) listed(st *State, script string) (string, error) {
 		if why != "" {
 			why = ": " + why
 		}
-		return "", fmt.Errorf("for_each: the list cannot be made: its script ended with exit code %d%s", res.ExitCode, why)
+		return "", fmt.Errorf("for_each: the list cannot be made: its script ended with exit code %d%s", res.ExitCode,
+			why)
 	case !res.Truncated:
 		return res.Stdout, nil
 	case res.File == "":
-		return "", fmt.Errorf("for_each: the list is too long: %d bytes, and there is no folder to keep it in", res.Bytes)
+		return "", fmt.Errorf("for_each: the list is too long: %d bytes, and there is no folder to keep it in",
+			res.Bytes)
 	}
 	text, err := e.readText(res.File)
 	if err != nil {
@@ -277,7 +281,8 @@ func (e *Executor) listed(st *State, script string) (string, error) {
 }
 
 // literal makes a text that stands for itself in a pattern.
-var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, ",", `\,`, "-", `\-`, "!", `\!`, "^", `\^`)
+var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, ",",
+	`\,`, "-", `\-`, "!", `\!`, "^", `\^`)
 
 // backslash makes the backslashes of a pattern stand for themselves.
 var backslash = strings.NewReplacer(`\`, `\\`)
@@ -376,7 +381,8 @@ func (r *round) itemScope(i int) *expr.Scope {
 
 // itemValue is ${item.*} of an item.
 func (r *round) itemValue(i int) *value.Map {
-	return value.NewMap("index", int64(i+1), "count", int64(r.list.count()), "key", r.list.key(i), r.st.Each.As, r.list.item(i))
+	return value.NewMap("index", int64(i+1), "count", int64(r.list.count()), "key", r.list.key(i), r.st.Each.As,
+		r.list.item(i))
 }
 
 // itemVars are the variables of an item's action.

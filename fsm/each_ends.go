@@ -50,7 +50,8 @@ const openOnRecord = '-'
 func (r *round) remember() {
 	m := r.e.mem
 	items := *m.Items // what was recorded is not changed
-	items.Ends, items.Starts, items.Through = encodeEnds(m.Step, r.ends), encodeStarts(m.Step, r.starts), r.e.machine.numbered()
+	items.Ends, items.Starts, items.Through = encodeEnds(m.Step, r.ends), encodeStarts(m.Step, r.starts),
+		r.e.machine.numbered()
 	m.Items, r.fresh, r.kept = &items, 0, r.e.now()
 	r.window.close()
 }

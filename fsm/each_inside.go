@@ -90,7 +90,8 @@ func (r *round) workInside() {
 // fill begins or continues items for as long as it may.
 func (r *round) fill() {
 	c := r.crew
-	for c.busy < c.most && c.wanting == 0 && !c.hands && r.mayBegin() && r.e.mem.PendingRequest == "" && r.e.affordable() == nil {
+	for c.busy < c.most && c.wanting == 0 && !c.hands && r.mayBegin() && r.e.mem.PendingRequest == "" &&
+		r.e.affordable() == nil {
 		i := r.nextInside()
 		if r.ends[i].over() || r.begun[i] {
 			continue
@@ -104,8 +105,8 @@ func (r *round) fill() {
 	}
 }
 
-// atWork returns the items that acted, and did not wait, when the process before this one ended. They continue first: what
-// another item does meanwhile their guards would take for theirs.
+// atWork returns the items that acted, and did not wait, when the process before this one ended. They continue
+// first: what another item does meanwhile their guards would take for theirs.
 func (r *round) atWork() (items []int) {
 	for _, b := range r.e.mem.Branches {
 		if i := ItemOf(b.Name) - 1; i >= 0 && i < len(r.ends) && b.Child != nil && b.Child.Memory.acts() {
@@ -207,7 +208,9 @@ func (r *round) launch(i int, m *BranchMemory, loop *Loop) error {
 // dismiss forgets what the machine remembers of an item. A list that was recorded is not changed: another one
 // takes its place.
 func (r *round) dismiss(m *BranchMemory) {
-	r.e.mem.Branches = slices.DeleteFunc(slices.Clone(r.e.mem.Branches), func(b *BranchMemory) bool { return b.Name == m.Name })
+	r.e.mem.Branches = slices.DeleteFunc(slices.Clone(r.e.mem.Branches), func(b *BranchMemory) bool {
+		return b.Name == m.Name
+	})
 }
 
 // left notes that an item does not run any more.

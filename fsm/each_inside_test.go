@@ -54,7 +54,8 @@ func TestLoopsOfAListAtEveryLostRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if unbroken.top != 2 || want.FinalState != "done" || !strings.HasPrefix(want.Message, "b 1\ne 7 / [") || unbroken.ended["b 1"] != 2 || unbroken.ended["begin 0 c 0"] != 1 {
+		if unbroken.top != 2 || want.FinalState != "done" || !strings.HasPrefix(want.Message, "b 1\ne 7 / [") ||
+			unbroken.ended["b 1"] != 2 || unbroken.ended["begin 0 c 0"] != 1 {
 			t.Fatalf("the unbroken run had %d at once, did %v and ended with %+v", unbroken.top, unbroken.ended, want)
 		}
 		resumed := 0
@@ -64,7 +65,8 @@ func TestLoopsOfAListAtEveryLostRecord(t *testing.T) {
 				cfg.Recorder, cfg.History = rec, rec.history
 				first := &workers{ended: map[string]int{}}
 				cfg.Runner = first
-				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(
+					err, errDied) {
 					if err == nil {
 						continue // items that end together share records, and how many do differs
 					}
@@ -76,7 +78,8 @@ func TestLoopsOfAListAtEveryLostRecord(t *testing.T) {
 				}
 				for _, b := range rec.saved[last].Branches {
 					if len(rec.saved[last].Branches) > 2 || b.End != nil {
-						t.Errorf("record %d lost: the memory holds %d items that are not over, %+v", die, len(rec.saved[last].Branches), b)
+						t.Errorf("record %d lost: the memory holds %d items that are not over, %+v", die,
+							len(rec.saved[last].Branches), b)
 					}
 				}
 				rec.dieAt = 0
@@ -125,7 +128,8 @@ func stable(text string) string {
 func TestItemsThatWaitShareSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		loop, library := loadLoops(t, strings.NewReplacer("parallel: 2", "parallel: 1", "item_retries: 1", "item_retries: 0").Replace(insideLoop),
+		loop, library := loadLoops(t,
+			strings.NewReplacer("parallel: 2", "parallel: 1", "item_retries: 1", "item_retries: 0").Replace(insideLoop),
 			strings.Replace(insideOne, "next: second}", "next: rest}\n  rest: {wait: {for: 50ms}, next: second}", 1))
 		cfg, _, _ := config(loop, &tape{})
 		w := &workers{ended: map[string]int{}}

@@ -48,7 +48,8 @@ func (r *round) result() (Result, *value.Map, error) {
 		return res, nil, err
 	}
 	text := head.text.String()
-	rec := value.NewMap("output", text, "failed", itemsText(failed), "items", int64(r.list.count()), "done", int64(r.done))
+	rec := value.NewMap("output", text, "failed", itemsText(failed), "items", int64(r.list.count()), "done",
+		int64(r.done))
 	if err != nil || e.keep.has(r.st.Capture) {
 		size, err := r.keepResults(rec)
 		if err != nil {
@@ -88,7 +89,9 @@ func (r *round) keepResults(rec *value.Map) (size int64, err error) {
 		err = write(io.Discard)
 		return size, err
 	}
-	name := strings.TrimRight(dir, "/") + "/" + fmt.Sprintf("items-%s%d-%s.json", strings.ReplaceAll(strings.TrimPrefix(e.outer+"/", "/"), "/", "-"), m.Step, VarName(r.st.Name))
+	name := strings.TrimRight(dir, "/") + "/" +
+		fmt.Sprintf("items-%s%d-%s.json", strings.ReplaceAll(strings.TrimPrefix(e.outer+"/", "/"), "/", "-"), m.Step,
+			VarName(r.st.Name))
 	if err = e.cfg.Files.Write(name, write); err == nil {
 		rec.Set("file", name)
 	}
@@ -255,7 +258,10 @@ func (o *inOrder) end() error {
 func (r *round) entry(ev Event) string {
 	i, _ := r.indexOf(ev)
 	m := value.NewMap("item", r.list.item(i), "key", r.list.key(i))
-	for _, key := range []string{"verdict", "exit_code", "duration_ms", "final_state", "answer", "output", "output_file", "error"} {
+	for _, key := range []string{
+		"verdict", "exit_code", "duration_ms", "final_state", "answer", "output",
+		"output_file", "error",
+	} {
 		if v := ev.Get(key); v != nil {
 			if key == "output_file" {
 				key = "file"

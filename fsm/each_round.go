@@ -52,7 +52,10 @@ func newRound(e *Executor, st *State) (*round, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &round{e: e, st: st, list: list, ends: make([]itemEnd, list.count()), starts: map[int]int{}, kept: e.now(), path: e.branchPath()}
+	r := &round{
+		e: e, st: st, list: list, ends: make([]itemEnd, list.count()), starts: map[int]int{}, kept: e.now(),
+		path: e.branchPath(),
+	}
 	if e.cfg.History == nil {
 		r.entries = map[int]string{}
 	}
@@ -236,7 +239,9 @@ func (r *round) work() {
 // mayBegin reports whether another item may begin now.
 func (r *round) mayBegin() bool {
 	e := r.e
-	return r.next < r.list.count() && e.machine.broken == nil && (r.crew == nil || r.crew.refused == nil) && !e.ending() && (r.failed == 0 || r.st.Each.Continue) && !e.over() && !e.isHeld() && !e.drained() && e.usedUp(needTime) == nil
+	return r.next < r.list.count() && e.machine.broken == nil && (r.crew == nil || r.crew.refused == nil) &&
+		!e.ending() && (r.failed == 0 || r.st.Each.Continue) && !e.over() && !e.isHeld() && !e.drained() &&
+		e.usedUp(needTime) == nil
 }
 
 // begin reports that the next item begins, and returns what is to be done for it; nil = nothing.
@@ -277,8 +282,11 @@ func (r *round) try(out itemResult) func() {
 	m := e.mem
 	wall, idle := timeoutsOf(e.cfg.Loop, r.st, KindShell)
 	a := Action{
-		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt, Item: AttemptMark(i+1, out.tries+1), Started: n, Outer: e.outer, At: e.visitAddress() + branchSign + itemName(i+1, 1),
-		Dir: e.dir, Sandbox: e.sandbox(r.st), Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle, Quiet: true, Check: r.check,
+		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt,
+		Item: AttemptMark(i+1, out.tries+1), Started: n, Outer: e.outer,
+		At:  e.visitAddress() + branchSign + itemName(i+1, 1),
+		Dir: e.dir, Sandbox: e.sandbox(r.st), Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle,
+		Quiet: true, Check: r.check,
 	}
 	return func() {
 		x := e.start(func(ctx context.Context) { out.res, out.err = e.cfg.Runner.Run(ctx, a, nil) })
@@ -346,7 +354,8 @@ func (r *round) tell(out itemResult, verdict string) {
 		fields = append(fields, Field{"timeout_kind", res.TimeoutKind})
 	}
 	if res.File != "" {
-		fields = append(fields, Field{"output", preview(res.Stdout)}, Field{"output_file", res.File}, Field{"output_bytes", res.Bytes})
+		fields = append(fields, Field{"output", preview(res.Stdout)}, Field{"output_file", res.File},
+			Field{"output_bytes", res.Bytes})
 	} else if text := strings.TrimRight(res.Stdout, "\r\n"); text != "" {
 		fields = append(fields, Field{"output", text})
 	}
@@ -354,7 +363,8 @@ func (r *round) tell(out itemResult, verdict string) {
 	if text := preview(res.Stderr); text != "" && verdict != "yes" {
 		fields = append(fields, Field{"stderr_preview", text})
 	}
-	fields = append(fields, Field{"done", int64(r.done)}, Field{"failed", int64(r.failed)}, Field{"running", int64(r.running)}, Field{"items", int64(r.list.count())})
+	fields = append(fields, Field{"done", int64(r.done)}, Field{"failed", int64(r.failed)},
+		Field{"running", int64(r.running)}, Field{"items", int64(r.list.count())})
 	ev := Event{Kind: EventItemEnd, Time: r.e.now(), Fields: fields}
 	if r.entries != nil {
 		r.entries[out.item] = r.entry(ev)

@@ -87,7 +87,11 @@ func TestAnItemIsToldItsOwnStart(t *testing.T) {
 			map[string][]int{"a": {1, 1}, "b": {1}, "c": {1, 2}, "d": {1}},
 		},
 		"resumed with rerun": {
-			[]part{{hangs: "b"}, {hangs: "b", again: fsm.ItemsAgain{Interrupted: true}}, {again: fsm.ItemsAgain{Interrupted: true}}},
+			[]part{
+				{hangs: "b"},
+				{hangs: "b", again: fsm.ItemsAgain{Interrupted: true}},
+				{again: fsm.ItemsAgain{Interrupted: true}},
+			},
 			map[string][]int{"a": {1}, "b": {1, 2, 3}, "c": {1}, "d": {1}},
 		},
 	} {
@@ -100,7 +104,10 @@ func TestAnItemIsToldItsOwnStart(t *testing.T) {
 					for i, p := range c.parts {
 						cfg, _, _ := config(loop, rec)
 						cfg.History, cfg.EndsEvery, cfg.Again = rec.history, every, p.again
-						cfg.Runner = &guarded{told: told, hangs: map[string]bool{p.hangs: true}, fails: map[string]bool{p.fails: true}}
+						cfg.Runner = &guarded{
+							told: told, hangs: map[string]bool{p.hangs: true},
+							fails: map[string]bool{p.fails: true},
+						}
 						ctx, cancel := context.WithCancelCause(context.Background())
 						x := fsm.Start(cfg, loop.Context.Clone(), time.Now())
 						if i > 0 {
@@ -115,7 +122,8 @@ func TestAnItemIsToldItsOwnStart(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					if out.TerminatedBy != fsm.EndTerminal || !maps.EqualFunc(told, c.want, func(a, b []int) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+					if out.TerminatedBy != fsm.EndTerminal ||
+						!maps.EqualFunc(told, c.want, func(a, b []int) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
 						t.Errorf("the starts were %v, want %v; the run ended as %+v", told, c.want, out)
 					}
 				})
@@ -148,14 +156,17 @@ func TestStartsOfItemsAtEveryLostRecord(t *testing.T) {
 			die, again, every := 2+variant%10, variant/10%16, []int{0, 1, 3}[variant/160%3]
 			loop, fails := loadLoop(t, guardedLoop), map[string]bool{}
 			if variant >= 480 {
-				loop, fails["b"] = loadLoop(t, strings.Replace(guardedLoop, "action:", "item_retries: 2, action:", 1)), true
+				loop, fails["b"] = loadLoop(t, strings.Replace(guardedLoop, "action:", "item_retries: 2, action:",
+					1)), true
 			}
 			rec, told := &ledger{dieAt: die, after: again%2 == 0}, map[string][]int{}
 			for i := range 3 {
 				cfg, _, _ := config(loop, rec)
-				cfg.History, cfg.EndsEvery, cfg.Runner = rec.history, every, &guarded{told: told, fails: fails, rec: rec, wrong: func(item string, told, want int) {
-					t.Errorf("records %d and %d lost, every %d: %s was told start %d, want %d", die, again, every, item, told, want)
-				}}
+				cfg.History, cfg.EndsEvery, cfg.Runner = rec.history, every,
+					&guarded{told: told, fails: fails, rec: rec, wrong: func(item string, told, want int) {
+						t.Errorf("records %d and %d lost, every %d: %s was told start %d, want %d", die, again, every,
+							item, told, want)
+					}}
 				x := fsm.Start(cfg, loop.Context.Clone(), time.Now())
 				if i > 0 {
 					x = fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1]))
@@ -183,8 +194,12 @@ func TestStartOfAnItemThatAnOlderVersionBegan(t *testing.T) {
 	cfg, _, _ := config(loop, rec)
 	cfg.History, cfg.Runner = rec.history, &guarded{told: told}
 	mem := &fsm.Snapshot{
-		Loop: "list", Phase: fsm.PhaseActing, Current: "work", Step: 1, Attempt: 3, StartedAt: time.Now(), Context: value.NewMap(), Captured: value.NewMap(),
-		Items: &fsm.Items{State: "work", Step: 1, List: `["a", "b", "c", "d"]`, Count: 4, Ends: map[string]string{"1/1": "yb"}},
+		Loop: "list", Phase: fsm.PhaseActing, Current: "work", Step: 1, Attempt: 3, StartedAt: time.Now(),
+		Context: value.NewMap(), Captured: value.NewMap(),
+		Items: &fsm.Items{
+			State: "work", Step: 1, List: `["a", "b", "c", "d"]`, Count: 4,
+			Ends: map[string]string{"1/1": "yb"},
+		},
 	}
 	if _, err := fsm.Resume(cfg, mem).Run(context.Background()); err != nil {
 		t.Fatal(err)

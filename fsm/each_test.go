@@ -109,7 +109,8 @@ func TestListAtEveryLostRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if unbroken.top != 2 || want.FinalState != "done" || !strings.HasPrefix(want.Message, "b 1\ne 7 / [") || strings.Count(want.Message, "\n") != 8 {
+		if unbroken.top != 2 || want.FinalState != "done" || !strings.HasPrefix(want.Message, "b 1\ne 7 / [") ||
+			strings.Count(want.Message, "\n") != 8 {
 			t.Fatalf("the unbroken run had %d at once and ended with %+v", unbroken.top, want)
 		}
 		if !strings.Contains(want.Message, `"key": "a 0#2"`) {
@@ -127,7 +128,8 @@ func TestListAtEveryLostRecord(t *testing.T) {
 				cfg.Recorder, cfg.History = rec, rec.history
 				first := &workers{ended: map[string]int{}}
 				cfg.Runner = first
-				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(
+					err, errDied) {
 					if err == nil && (rec.n < die || after && rec.n == die) {
 						continue // it ended before: ends that come together share a record, and how many do differs
 					}
@@ -156,7 +158,8 @@ func TestListAtEveryLostRecord(t *testing.T) {
 				if items := rec.saved[last].Items; items != nil && len(items.Ends) > 0 {
 					taken = true
 					if rec.asked[0] != items.Through || items.Through <= items.Since {
-						t.Errorf("record %d lost: the history was read behind event %d, and the memory has all up to %d", die, rec.asked[0], items.Through)
+						t.Errorf("record %d lost: the history was read behind event %d, and the memory "+
+							"has all up to %d", die, rec.asked[0], items.Through)
 					}
 				}
 				n := 0
@@ -185,7 +188,8 @@ func TestItemsAgainFromTheMemory(t *testing.T) {
 		cfg.History, cfg.EndsEvery, cfg.Verify = rec.history, 1, true
 		rec.dieAt = 6
 		cfg.Runner = &workers{ended: map[string]int{}}
-		if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+		if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err,
+			errDied) {
 			t.Fatal(err)
 		}
 		for again, want := range map[fsm.ItemsAgain]string{
@@ -193,7 +197,10 @@ func TestItemsAgainFromTheMemory(t *testing.T) {
 			{Failed: true}:      "yes",
 			{Interrupted: true}: "no",
 		} {
-			next := &ledger{tape: tape{seq: rec.seq, events: slices.Clone(rec.events), saved: slices.Clone(rec.saved), points: slices.Clone(rec.points), hard: slices.Clone(rec.hard)}}
+			next := &ledger{tape: tape{
+				seq: rec.seq, events: slices.Clone(rec.events), saved: slices.Clone(rec.saved),
+				points: slices.Clone(rec.points), hard: slices.Clone(rec.hard),
+			}}
 			cfg.Recorder, cfg.History, cfg.Again = next, next.history, again
 			once := strings.Replace(listLoop, "action: ${item.value}", "idempotent: false\n    action: a 0", 1)
 			cfg.Loop, cfg.Runner = loadLoop(t, once), &workers{ended: map[string]int{}}
@@ -226,11 +233,13 @@ func TestSlowItemsCountWhenTheProcessDies(t *testing.T) {
 		rec := &ledger{dieAt: 7}
 		cfg, _, _ := config(loop, rec)
 		cfg.Runner, cfg.History = slow{&workers{ended: map[string]int{}}}, rec.history
-		if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+		if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err,
+			errDied) {
 			t.Fatal(err)
 		}
 		began, at := rec.saved[0].StartedAt, time.Now()
-		if took, kept := at.Sub(began), rec.saved[len(rec.saved)-1].Elapsed; took-kept > 13*time.Second || took < 14*time.Second {
+		if took, kept := at.Sub(began), rec.saved[len(rec.saved)-1].Elapsed; took-kept > 13*time.Second ||
+			took < 14*time.Second {
 			t.Errorf("the run took %v, and remembers %v", took, kept)
 		}
 	})

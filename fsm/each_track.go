@@ -58,7 +58,9 @@ func (l *ListRecord) Takes(ev Event, rerun bool) (Event, bool) {
 		return ev, false
 	}
 	ev.Kind, ev.Seq = EventItemTaken, 0
-	ev.Fields = slices.DeleteFunc(slices.Clone(ev.Fields), func(f Field) bool { return f.Key == "done" || f.Key == "failed" || f.Key == "running" })
+	ev.Fields = slices.DeleteFunc(slices.Clone(ev.Fields), func(f Field) bool {
+		return f.Key == "done" || f.Key == "failed" || f.Key == "running"
+	})
 	return ev, true
 }
 
@@ -159,7 +161,11 @@ func (t *ListTrack) Failed() (lists []*ListRecord) {
 		if l.Begun == 0 || l.Good() == l.Count {
 			continue
 		}
-		if len(lists) > 0 && (l.Branch == "" || lists[0].Branch == "" || l.side != lists[0].side || slices.ContainsFunc(lists, func(o *ListRecord) bool { return outermost(o.Branch) == outermost(l.Branch) })) {
+		if len(lists) > 0 &&
+			(l.Branch == "" || lists[0].Branch == "" || l.side != lists[0].side ||
+				slices.ContainsFunc(lists, func(o *ListRecord) bool {
+					return outermost(o.Branch) == outermost(l.Branch)
+				})) {
 			continue
 		}
 		lists = append(lists, l)

@@ -48,7 +48,8 @@ func (w *window) announce(r *round) (inside, announced bool) {
 	}
 	inside = r.next <= w.free
 	events := r.e.batch.Events
-	if last := len(events) - 1; w.at == 0 && last >= 0 && events[last].Kind == EventItemStart && r.next < r.list.count() {
+	if last := len(events) - 1; w.at == 0 && last >= 0 && events[last].Kind == EventItemStart &&
+		r.next < r.list.count() {
 		w.end = min(r.next+windowOf*r.st.Each.Parallel, r.list.count())
 		events[last].Fields = append(events[last].Fields, Field{"ahead", int64(w.end)}, Field{"boot", r.e.cfg.Boot})
 		announced = true

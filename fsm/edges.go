@@ -14,7 +14,8 @@ func (e *Executor) visits() int {
 			n += times
 		}
 	}
-	if m.Current == l.Initial || m.StepsCapped && m.Current == l.OnMaxSteps || m.PassCapped && m.Current == l.OnMaxIterations {
+	if m.Current == l.Initial || m.StepsCapped && m.Current == l.OnMaxSteps || m.PassCapped &&
+		m.Current == l.OnMaxIterations {
 		n++
 	}
 	return max(1, n)

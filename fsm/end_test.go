@@ -26,18 +26,19 @@ func (r *mortal) Record(ctx context.Context, b *fsm.Batch) error {
 
 // endings are loops that end in different ways, after their action or before one.
 var endings = map[string]string{
-	"a verdict that leads nowhere":    `s: {action: echo, on_no: done}`,
-	"an error that leads nowhere":     `s: {action: echo bad, evaluate: {type: output_numeric, operator: eq, target: 1}, on_yes: done}`,
-	"a list that failed":              `s: {for_each: [bad], action: 'echo ${item.value}', on_item_failure: continue, on_yes: done, on_no: '${captured.none.output}'}`,
-	"circles":                         `s: {action: echo, next: s}`,
-	"the handler of max_steps":        `s: {action: echo, next: t}` + "\n  " + `t: {action: echo, next: s}` + "\n  " + `cap: {action: echo handler, on_no: done}`,
+	"a verdict that leads nowhere": `s: {action: echo, on_no: done}`,
+	"an error that leads nowhere":  `s: {action: echo bad, evaluate: {type: output_numeric, operator: eq, target: 1}, on_yes: done}`,
+	"a list that failed":           `s: {for_each: [bad], action: 'echo ${item.value}', on_item_failure: continue, on_yes: done, on_no: '${captured.none.output}'}`,
+	"circles":                      `s: {action: echo, next: s}`,
+	"the handler of max_steps": `s: {action: echo, next: t}` + "\n  " + `t: {action: echo, next: s}` + "\n  " +
+		`cap: {action: echo handler, on_no: done}`,
 	"a terminal state":                `s: {action: echo, next: done}`,
 	"a terminal state that is failed": `s: {action: echo bad, next: done, on_error: failed}`,
 	"a request that is fatal":         `s: {action: 'echo FATAL_ERROR: no', next: done}`,
 }
 
-// A run whose process died while its end was noted in its memory, its receipt was made, its branch was merged or its files
-// were looked at did its last action again when it was resumed.
+// A run whose process died while its end was noted in its memory, its receipt was made, its branch was merged
+// or its files were looked at did its last action again when it was resumed.
 func TestProcessDiesAtTheEndOfARun(t *testing.T) {
 	t.Parallel()
 	for name, states := range endings {
@@ -45,7 +46,8 @@ func TestProcessDiesAtTheEndOfARun(t *testing.T) {
 		if name == "the handler of max_steps" {
 			keys = "max_steps: 2\non_max_steps: cap"
 		}
-		plain := guardLoop(t, "name: x\ndescription: d\ninitial: s\n"+keys+"\nstates:\n  "+states+"\n  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n")
+		plain := guardLoop(t, "name: x\ndescription: d\ninitial: s\n"+keys+"\nstates:\n  "+states+
+			"\n  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n")
 		remembering := *plain
 		remembering.Lessons = &fsm.LessonBook{}
 		for _, moment := range []string{"", "note", "receipt", "merge", "files", "files without a memory"} {
@@ -106,10 +108,12 @@ func TestProcessDiesAtTheEndOfARun(t *testing.T) {
 				if m := rec.last(); m.Ending != nil || m.Outcome == nil || *m.Outcome != o {
 					t.Errorf("on record is the end %+v, and that it ends as %+v", m.Outcome, m.Ending)
 				}
-				if u := world.uses["x run"]; loop == &remembering && (u.Ended != o.TerminatedBy || u.Good != (o.TerminatedBy == fsm.EndTerminal && !o.Failure)) {
+				if u := world.uses["x run"]; loop == &remembering &&
+					(u.Ended != o.TerminatedBy || u.Good != (o.TerminatedBy == fsm.EndTerminal && !o.Failure)) {
 					t.Errorf("noted is %+v of %+v", u, o)
 				}
-				if completed := o.TerminatedBy == fsm.EndTerminal && !o.Failure; completed != (o.Receipt != nil) || completed != (o.Merge == fsm.MergeDone) || !slices.Contains(seen, "files") {
+				if completed := o.TerminatedBy == fsm.EndTerminal && !o.Failure; completed != (o.Receipt != nil) ||
+					completed != (o.Merge == fsm.MergeDone) || !slices.Contains(seen, "files") {
 					t.Errorf("it ended as %+v after %q", o, seen)
 				}
 			})
@@ -131,13 +135,18 @@ func (n *noting) Ended(ctx context.Context, memory string, u fsm.LessonUse) erro
 // A run whose process died while it ended at a limit, and whose limit was raised, continues.
 func TestLimitIsRaisedAtTheEndOfARun(t *testing.T) {
 	t.Parallel()
-	const text = "name: x\ndescription: d\ninitial: s\nmemory: {}\nbudget: {allow_unknown_cost: true, prompts: 2}\nstates:\n" +
-		"  s: {action_type: prompt, action: do, evaluate: {type: exit_code}, next: t}\n  t: {action_type: prompt, action: do, next: u}\n  u: {action_type: prompt, action: do, next: done}\n  done: {terminal: true}\n"
+	const text = "name: x\ndescription: d\ninitial: s\nmemory: {}\nbudget: {allow_unknown_cost: true, prompts: 2}\n" +
+		"states:\n" +
+		"  s: {action_type: prompt, action: do, evaluate: {type: exit_code}, next: t}\n" +
+		"  t: {action_type: prompt, action: do, next: u}\n  u: {action_type: prompt, action: do, next: done}\n" +
+		"  done: {terminal: true}\n"
 	for _, c := range []struct {
 		name, by     string
 		limit, raise func(*fsm.Loop)
 	}{
-		{"max_steps", fsm.EndMaxSteps, func(l *fsm.Loop) { l.MaxSteps, l.Budget = 2, nil }, func(l *fsm.Loop) { l.MaxSteps = 9 }},
+		{"max_steps", fsm.EndMaxSteps, func(l *fsm.Loop) { l.MaxSteps, l.Budget = 2, nil }, func(l *fsm.Loop) {
+			l.MaxSteps = 9
+		}},
 		{"budget", fsm.EndBudget, func(*fsm.Loop) {}, func(l *fsm.Loop) { l.Budget = nil }},
 	} {
 		for _, raised := range []bool{true, false} {
@@ -171,8 +180,10 @@ func TestLimitIsRaisedAtTheEndOfARun(t *testing.T) {
 // higher by then.
 func TestErrorInAHandlerEndsTheRun(t *testing.T) {
 	t.Parallel()
-	loop, act, rec := guardLoop(t, "name: x\ndescription: d\ninitial: s\nmemory: {}\nmax_steps: 1\non_max_steps: cap\nstates:\n"+
-		"  s: {action: echo, next: t}\n  t: {action: echo, next: done}\n  cap: {action: echo, next: '${captured.none.output}'}\n  done: {terminal: true}\n"), &echo{}, &mortal{}
+	loop, act, rec := guardLoop(t,
+		"name: x\ndescription: d\ninitial: s\nmemory: {}\nmax_steps: 1\non_max_steps: cap\nstates:\n"+
+			"  s: {action: echo, next: t}\n  t: {action: echo, next: done}\n"+
+			"  cap: {action: echo, next: '${captured.none.output}'}\n  done: {terminal: true}\n"), &echo{}, &mortal{}
 	cfg := fsm.Config{
 		Run: fsm.RunName{ID: "run"}, Loop: loop, Journal: fsm.Journal{Recorder: rec, Verify: true},
 		World: fsm.World{Runner: act, Lessons: &noting{&books{}, func() { rec.dead = true }}},

@@ -172,11 +172,13 @@ func judgeMCP(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	if text := value.TrimSpace(ev.Output); text != "" && !ev.Cut {
 		v, err := value.ParseJSON([]byte(text))
 		if err != nil {
-			return verdict("tool_error", "exit_code", code, "error", "Invalid JSON from mcp-call: "+value.Truncate(text, 200)), nil
+			return verdict("tool_error", "exit_code", code, "error", "Invalid JSON from mcp-call: "+
+				value.Truncate(text, 200)), nil
 		}
 		m, ok := v.(*value.Map)
 		if !ok {
-			return Verdict{}, fmt.Errorf("mcp_result expects a JSON object from the tool, got: %s", value.Truncate(text, 200))
+			return Verdict{}, fmt.Errorf("mcp_result expects a JSON object from the tool, got: %s",
+				value.Truncate(text, 200))
 		}
 		envelope = m
 	}

@@ -20,5 +20,6 @@ func judgeJQ(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	if len(all) > 0 {
 		last = all[len(all)-1]
 	}
-	return yesNo(last != nil && last != false, "filter", cfg.Filter.String(), "value", value.Truncate(expr.JqText(last), 200)), nil
+	return yesNo(last != nil && last != false, "filter", cfg.Filter.String(), "value",
+		value.Truncate(expr.JqText(last), 200)), nil
 }

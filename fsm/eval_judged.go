@@ -28,8 +28,9 @@ func judgeComparator(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	switch {
 	case err == nil:
 		return Verdict{}, &Question{
-			Evaluator: "comparator", Output: lastRunes(ev.Output, judgedText), Baseline: lastRunes(baseline, judgedText),
-			Rounds: max(1, cfg.MinPairs),
+			Evaluator: "comparator", Output: lastRunes(ev.Output, judgedText),
+			Baseline: lastRunes(baseline, judgedText),
+			Rounds:   max(1, cfg.MinPairs),
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return Verdict{}, fmt.Errorf("comparator cannot read its baseline: %w", err)
@@ -94,7 +95,8 @@ func readPair(v any, files Files) (p Pair, err error) {
 		p.Contract = value.Text(v)
 	}
 	producer, _ := m.Get("producer_pattern")
-	if p.ProducerText, p.Problem, err = pairText(p.Producer, "producer_pattern", producer, files); err != nil || p.Problem != "" {
+	if p.ProducerText, p.Problem, err = pairText(p.Producer, "producer_pattern", producer, files); err != nil ||
+		p.Problem != "" {
 		return p, err
 	}
 	consumer, _ := m.Get("consumer_pattern")

@@ -24,7 +24,8 @@ func TestQuestions(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", judgedText)
 	dir := filled(t, map[string]string{
-		"p.txt": "X=1 X=2\r\nY\rZ\n", "c.txt": "cons", "long.txt": "head" + long, "bad.txt": "a\xffb", "multi.txt": "f(a\nb) f(c)",
+		"p.txt": "X=1 X=2\r\nY\rZ\n", "c.txt": "cons", "long.txt": "head" + long, "bad.txt": "a\xffb",
+		"multi.txt":       "f(a\nb) f(c)",
 		"base/output.txt": "old" + long, "folder/output.txt/x": "",
 	})
 	pairs := func(pairs ...*value.Map) *Evaluate {
@@ -47,15 +48,22 @@ func TestQuestions(t *testing.T) {
 		err  string // instead
 	}{
 		{"the end of the output", &judge, &Question{Evaluator: "llm_structured", Output: long}, ""},
-		{"both texts are cut", comparator("base", 3), &Question{Evaluator: "comparator", Output: long, Baseline: long, Rounds: 3}, ""},
-		{"at least one round", comparator("base/", 0), &Question{Evaluator: "comparator", Output: long, Baseline: long, Rounds: 1}, ""},
+		{
+			"both texts are cut", comparator("base", 3),
+			&Question{Evaluator: "comparator", Output: long, Baseline: long, Rounds: 3}, "",
+		},
+		{
+			"at least one round", comparator("base/", 0),
+			&Question{Evaluator: "comparator", Output: long, Baseline: long, Rounds: 1}, "",
+		},
 		{"a baseline that is a folder", comparator("folder", 1), nil, "comparator cannot read its baseline: <any>"},
 		{
 			"whole files, their ends, and what a pattern finds",
 			pairs(
 				value.NewMap("producer", "p.txt", "consumer", "c.txt", "contract", "same"),
 				value.NewMap("producer", "long.txt", "consumer", "bad.txt", "consumer_pattern", "", "contract", nil),
-				value.NewMap("producer", "p.txt", "producer_pattern", `X=(\d+)`, "consumer", "multi.txt", "consumer_pattern", `f\(.+?\)`),
+				value.NewMap("producer", "p.txt", "producer_pattern", `X=(\d+)`, "consumer", "multi.txt",
+					"consumer_pattern", `f\(.+?\)`),
 				value.NewMap("producer", "gone.txt", "consumer", "c.txt"),
 			),
 			&Question{Evaluator: "contract", Pairs: []Pair{
@@ -65,12 +73,32 @@ func TestQuestions(t *testing.T) {
 				{"gone.txt", "c.txt", "", "", "", "<any>no such file or directory"},
 			}}, "",
 		},
-		{"a pair that is no map", &Evaluate{Type: "contract", Pairs: []any{"p.txt"}}, nil, "contract pair 1: it must be a map with producer and consumer"},
-		{"a side is missing", pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt"), value.NewMap("producer", "p.txt")), nil, "contract pair 2: consumer must be the path of a file"},
-		{"a path that is none", pairs(value.NewMap("producer", int64(5), "consumer", "c.txt")), nil, "contract pair 1: producer must be the path of a file"},
-		{"two groups", pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt", "consumer_pattern", "(a)(b)")), nil, `contract pair 1: consumer_pattern: pattern "(a)(b)" has more than one group`},
-		{"no pattern", pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt", "producer_pattern", "(")), nil, `contract pair 1: producer_pattern: "(" is not a pattern`},
-		{"a pattern that is no text", pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt", "producer_pattern", int64(1))), nil, "contract pair 1: producer_pattern must be text"},
+		{
+			"a pair that is no map", &Evaluate{Type: "contract", Pairs: []any{"p.txt"}}, nil,
+			"contract pair 1: it must be a map with producer and consumer",
+		},
+		{
+			"a side is missing",
+			pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt"), value.NewMap("producer", "p.txt")), nil,
+			"contract pair 2: consumer must be the path of a file",
+		},
+		{
+			"a path that is none", pairs(value.NewMap("producer", int64(5), "consumer", "c.txt")), nil,
+			"contract pair 1: producer must be the path of a file",
+		},
+		{
+			"two groups", pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt", "consumer_pattern", "(a)(b)")),
+			nil, `contract pair 1: consumer_pattern: pattern "(a)(b)" has more than one group`,
+		},
+		{
+			"no pattern", pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt", "producer_pattern", "(")), nil,
+			`contract pair 1: producer_pattern: "(" is not a pattern`,
+		},
+		{
+			"a pattern that is no text",
+			pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt", "producer_pattern", int64(1))), nil,
+			"contract pair 1: producer_pattern must be text",
+		},
 	} {
 		_, _, err := Judge(tc.cfg, Evidence{Files: dir, Output: "head" + long})
 		if tc.want == nil {
@@ -108,8 +136,10 @@ func TestContractProblems(t *testing.T) {
 	}}
 	v, _, err := Judge(&cfg, Evidence{Files: dir, ExitCode: 1})
 	want := value.NewMap("pair_results", []any{
-		value.NewMap("producer", "gone", "consumer", "p.txt", "verdict", "error", "error", "<any>no such file or directory"),
-		value.NewMap("producer", "p.txt", "consumer", "p.txt", "verdict", "error", "error", `consumer_pattern "z+" matches nothing in p.txt`),
+		value.NewMap("producer", "gone", "consumer", "p.txt", "verdict", "error", "error",
+			"<any>no such file or directory"),
+		value.NewMap("producer", "p.txt", "consumer", "p.txt", "verdict", "error", "error",
+			`consumer_pattern "z+" matches nothing in p.txt`),
 	})
 	if err != nil || v.Name != "error" || !similar(v.Details, want) {
 		t.Errorf("%s %s, %v", v.Name, value.Repr(v.Details), err)
@@ -145,7 +175,9 @@ func TestContractVerdict(t *testing.T) {
 				want[i] = value.NewMap("producer", "p", "consumer", a, "verdict", "error", "error", "gone")
 			}
 		}
-		v, err := ContractVerdict(pairs, func(p Pair) (Verdict, error) { return verdict(p.Consumer, "confidence", 0.5), nil })
+		v, err := ContractVerdict(pairs, func(p Pair) (Verdict, error) {
+			return verdict(p.Consumer, "confidence", 0.5), nil
+		})
 		if err != nil || v.Name != tc.want || value.Repr(v.Details) != value.Repr(value.NewMap("pair_results", want)) {
 			t.Errorf("%s: %s %s, %v", tc.answers, v.Name, value.Repr(v.Details), err)
 		}
@@ -181,19 +213,25 @@ func TestComparatorBaseline(t *testing.T) {
 	check("bootstrap", "yes", "{'reason': 'this output is the first baseline', 'bootstrapped': True}", "first", v, err)
 
 	ev.Output = strings.Repeat("better ", judgedText)
-	win, loss, both := Comparison{Output: true, Reason: "r1"}, Comparison{Baseline: true, Reason: "r2"}, Comparison{true, true, "r3", value.NewMap("k", int64(1))}
+	win, loss, both := Comparison{Output: true, Reason: "r1"}, Comparison{Baseline: true, Reason: "r2"},
+		Comparison{true, true, "r3", value.NewMap("k", int64(1))}
 	v, err = ComparatorVerdict(&cfg, ev, []Comparison{win, loss, both})
-	check("tie", "tie", "{'harness_wins': 2, 'baseline_wins': 2, 'min_pairs': 1, 'reason': 'r3', 'raw': {'k': 1}}", "first", v, err)
+	check("tie", "tie", "{'harness_wins': 2, 'baseline_wins': 2, 'min_pairs': 1, 'reason': 'r3', 'raw': {'k': 1}}",
+		"first", v, err)
 	v, err = ComparatorVerdict(&cfg, ev, []Comparison{loss, both})
-	check("worse", "no", "{'harness_wins': 1, 'baseline_wins': 2, 'min_pairs': 1, 'reason': 'r3', 'raw': {'k': 1}}", "first", v, err)
+	check("worse", "no", "{'harness_wins': 1, 'baseline_wins': 2, 'min_pairs': 1, 'reason': 'r3', 'raw': {'k': 1}}",
+		"first", v, err)
 	cfg.AutoPromote, cfg.MinPairs = false, 0
 	v, err = ComparatorVerdict(&cfg, ev, []Comparison{both, win})
-	check("better", "yes", "{'harness_wins': 2, 'baseline_wins': 1, 'min_pairs': 1, 'reason': 'r1', 'raw': None}", "first", v, err)
+	check("better", "yes", "{'harness_wins': 2, 'baseline_wins': 1, 'min_pairs': 1, 'reason': 'r1', 'raw': None}",
+		"first", v, err)
 	cfg.AutoPromote = true
 	v, err = ComparatorVerdict(&cfg, ev, []Comparison{win})
-	check("promoted", "yes", "{'harness_wins': 1, 'baseline_wins': 0, 'min_pairs': 1, 'reason': 'r1', 'raw': None}", ev.Output, v, err)
+	check("promoted", "yes", "{'harness_wins': 1, 'baseline_wins': 0, 'min_pairs': 1, 'reason': 'r1', 'raw': None}",
+		ev.Output, v, err)
 	cfg.BaselinePath = "base/output.txt/x" // below a file
-	if _, err = ComparatorVerdict(&cfg, ev, []Comparison{win}); err == nil || !strings.HasPrefix(err.Error(), "comparator cannot write its baseline: ") {
+	if _, err = ComparatorVerdict(&cfg, ev, []Comparison{win}); err == nil ||
+		!strings.HasPrefix(err.Error(), "comparator cannot write its baseline: ") {
 		t.Errorf("a baseline that cannot be written: %v", err)
 	}
 }

@@ -67,7 +67,8 @@ func TestActionStallHash(t *testing.T) {
 
 func TestJudgeUnknownType(t *testing.T) {
 	t.Parallel()
-	if _, _, err := Judge(&Evaluate{Type: "guess"}, Evidence{}); err == nil || err.Error() != `unknown evaluator type "guess"` {
+	if _, _, err := Judge(&Evaluate{Type: "guess"}, Evidence{}); err == nil ||
+		err.Error() != `unknown evaluator type "guess"` {
 		t.Errorf("got %v", err)
 	}
 }
@@ -76,7 +77,10 @@ func TestJudgeUnknownType(t *testing.T) {
 func TestCutToolResult(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]string{0: "success", 1: "tool_error", 124: "timeout", 127: "not_found"} {
-		ev := Evidence{Output: `{"content": "xx[1000 bytes of output are missing here]`, ExitCode: code, Acted: true, Cut: true}
+		ev := Evidence{
+			Output: `{"content": "xx[1000 bytes of output are missing here]`, ExitCode: code, Acted: true,
+			Cut: true,
+		}
 		if v, _, err := Judge(&Evaluate{Type: "mcp_result"}, ev); err != nil || v.Name != want {
 			t.Errorf("exit code %d: %q, %v; want %q", code, v.Name, err, want)
 		}

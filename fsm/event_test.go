@@ -18,7 +18,10 @@ func TestEventAppendJSON(t *testing.T) {
 			`{"event": "route", "ts": "2026-11-21T08:37:17.206209+00:00", "seq": 3, "from": "a", "to": "b"}`,
 		},
 		{
-			Event{Kind: "evaluate", Time: at.Truncate(time.Second), Depth: 1, Fields: []Field{{"value", 5.0}, {"seq", "no"}}},
+			Event{
+				Kind: "evaluate", Time: at.Truncate(time.Second), Depth: 1,
+				Fields: []Field{{"value", 5.0}, {"seq", "no"}},
+			},
 			`{"event": "evaluate", "ts": "2026-11-21T08:37:17.000000+00:00", "value": 5.0, "depth": 1}`,
 		},
 	} {
@@ -72,7 +75,10 @@ func TestParseTime(t *testing.T) {
 			t.Errorf("%s: got %s, %v; want %s", text, FormatTime(got), err, want)
 		}
 	}
-	for _, text := range []string{"", "2026-11-21", "yesterday", "2026-13-01T00:00:00", "9999-12-31T23:59:59-01:00", "0000-01-01T00:00:00"} {
+	for _, text := range []string{
+		"", "2026-11-21", "yesterday", "2026-13-01T00:00:00", "9999-12-31T23:59:59-01:00",
+		"0000-01-01T00:00:00",
+	} {
 		if got, err := ParseTime(text); err == nil {
 			t.Errorf("%q was read as %s", text, got)
 		}
@@ -85,7 +91,8 @@ func TestFormatTimeAgreesWithAppendFormat(t *testing.T) {
 	for _, base := range []int64{0, 1, -1, 951826155, 951868800, 1795257000, 4102444799, -2208988800} {
 		for _, nano := range []int64{0, 999, 1000, 1999, 123456789, 999999999} {
 			at := time.Unix(base, nano)
-			if want, got := at.UTC().AppendFormat(nil, "2006-01-02T15:04:05.000000+00:00"), FormatTime(at); string(want) != got {
+			if want, got := at.UTC().AppendFormat(nil, "2006-01-02T15:04:05.000000+00:00"),
+				FormatTime(at); string(want) != got {
 				t.Errorf("want %s, got %s", want, got)
 			}
 		}

@@ -18,7 +18,9 @@ const (
 	EventNote    = "note"
 	EventWarning = "warning" // state, message: something went wrong that does not stop the run
 
-	EventActionStart  = "action_start"  // action, is_prompt, host, model, budget_left (told to the agent), max_cost_usd: durable before the action is started
+	// action, is_prompt, host, model, budget_left (told to the agent), max_cost_usd: durable before the action
+	// is started
+	EventActionStart  = "action_start"
 	EventActionOutput = "action_output" // line: of standard output
 	// exit_code, duration_ms, previews [what was cut; status of a request; of a prompt: usage, host, session,
 	// cost]
@@ -125,7 +127,8 @@ const (
 	EventWorktreeDetached = "sub_loop_worktree_detached" // the same [kept]
 	// state, of, commit: what a branch of parallel changed was merged
 	EventWorktreeMerged = "branch_worktree_merged"
-	EventWorktreeError  = "sub_loop_worktree_error" // the same, but for path, and error: there is no work tree to run in
+	// the same, but for path, and error: there is no work tree to run in
+	EventWorktreeError = "sub_loop_worktree_error"
 
 	EventWorkdirVanished = "workdir_vanished" // state, path: the folder that actions run in is gone, and the run ends
 

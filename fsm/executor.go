@@ -75,8 +75,8 @@ type Executor struct {
 	self     *Child     // that it runs as; nil in the run itself
 	log      *childLog  // of its events; nil in the run itself
 	deadline *deadline  // of a branch or an item with a loop whose state has a timeout; nil = none
-	// LastResult before the visit, and a verdict that no evaluation gave, as of a sub-loop ("" = there is none): what the
-	// visit came to is known by them
+	// LastResult before the visit, and a verdict that no evaluation gave, as of a sub-loop ("" = there is
+	// none): what the visit came to is known by them
 	lastBefore *value.Map
 	outcome    string
 	asking     int               // prompts and judges in flight, here and in what it runs
@@ -254,8 +254,8 @@ func (e *Executor) turn() {
 	}
 }
 
-// flushesAgain continues what the process before began: to let a state act one last time before the handler of a cap. It
-// reports false where nothing is at a cap.
+// flushesAgain continues what the process before began: to let a state act one last time before the handler of
+// a cap. It reports false where nothing is at a cap.
 func (e *Executor) flushesAgain() bool {
 	m := e.mem
 	if m.Flushing = m.Flushing && m.Step > e.cfg.Loop.MaxSteps; !m.Flushing {
@@ -300,7 +300,8 @@ func (e *Executor) acted(st *State) decision {
 	return e.waitToRetry(st)
 }
 
-// followsTry notes that a try of the action of this visit was judged before, in another process: its verdict is on record.
+// followsTry notes that a try of the action of this visit was judged before, in another process: its verdict is
+// on record.
 func (e *Executor) followsTry(st *State) {
 	if st.Next == "" {
 		e.lastBefore = nil
@@ -348,7 +349,11 @@ func (e *Executor) enter(flushed bool) {
 }
 
 func (e *Executor) announce(flushed, resumed bool) {
-	fields := []Field{{"state", e.mem.Current}, {"iteration", int64(e.mem.Step)}, {"iteration_count", int64(e.mem.Passes)}}
+	fields := []Field{
+		{"state", e.mem.Current},
+		{"iteration", int64(e.mem.Step)},
+		{"iteration_count", int64(e.mem.Passes)},
+	}
 	if flushed {
 		fields = append(fields, Field{"flushed", true})
 	}
@@ -384,7 +389,8 @@ func (e *Executor) leave(st *State, d decision) {
 		e.end(d.unanswered())
 		return
 	}
-	if d.fatal == "" && d.stall == "" && d.nothing == "" && d.refused == "" && !d.limited && !d.died && !d.waited && m.PendingRequest != "error" && m.PendingRequest != "handoff" && !e.remember(st, d) {
+	if d.fatal == "" && d.stall == "" && d.nothing == "" && d.refused == "" && !d.limited && !d.died && !d.waited &&
+		m.PendingRequest != "error" && m.PendingRequest != "handoff" && !e.remember(st, d) {
 		if m.Outcome == nil { // its time may have been up
 			e.finishHalted(decision{halted: true})
 		}
@@ -420,7 +426,8 @@ func (e *Executor) leave(st *State, d decision) {
 		return
 	}
 	next := d.target
-	unanswered := next == "" && (d.limited || d.refused != "") // the state is not left: it continues when the run is resumed
+	// the state is not left: it continues when the run is resumed
+	unanswered := next == "" && (d.limited || d.refused != "")
 	if e.costCeiling() || !unanswered && e.memoryBudget(&next) {
 		return
 	}

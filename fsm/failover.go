@@ -95,8 +95,8 @@ func (e *Executor) choose(st *State, list []AgentChoice, host, model string) Age
 	return best
 }
 
-// asksFor returns an agent of a list with the model that it is asked for: one that the list has no model for has that of the state if it is
-// the first agent, or if that is a hint.
+// asksFor returns an agent of a list with the model that it is asked for: one that the list has no model for
+// has that of the state if it is the first agent, or if that is a hint.
 func asksFor(list []AgentChoice, c AgentChoice, model string) AgentChoice {
 	if _, hint := ModelHint(model); c.Model == "" && (hint || c.Host == list[0].Host) {
 		c.Model = model
@@ -104,8 +104,8 @@ func asksFor(list []AgentChoice, c AgentChoice, model string) AgentChoice {
 	return c
 }
 
-// out returns until when an agent is not asked, 0 where it may be now. name is the one that its list has for it, c has the model that
-// it would be asked for.
+// out returns until when an agent is not asked, 0 where it may be now. name is the one that its list has for
+// it, c has the model that it would be asked for.
 func (e *Executor) out(st *State, name string, c AgentChoice) int {
 	m, now := e.mem, int(e.wall().Unix())
 	until := m.AgentsOut[name]
@@ -157,14 +157,14 @@ func (e *Executor) perform(st *State) (Result, error) {
 	}
 }
 
-// nextAgent waits while the run is paused, and reports whether another agent may be asked then. If not, it is asked when
-// the run is resumed.
+// nextAgent waits while the run is paused, and reports whether another agent may be asked then. If not, it is
+// asked when the run is resumed.
 func (e *Executor) nextAgent() bool {
 	return !e.halts() && e.held() == pass && e.loopTimeout() == pass
 }
 
-// failsOver reports whether another agent of a list takes over from one that failed, and remembers until when that one is
-// not asked. model is the one that the first of the list is asked for.
+// failsOver reports whether another agent of a list takes over from one that failed, and remembers until when
+// that one is not asked. model is the one that the first of the list is asked for.
 func (e *Executor) failsOver(st *State, list []AgentChoice, c AgentChoice, model string, res *Result, judge bool) bool {
 	f, until := e.failover(st), 0
 	if len(list) < 2 || res.ExitCode == 0 || res.Reply == nil || e.cfg.PermanentVerdicts {
@@ -205,7 +205,13 @@ func (e *Executor) failsOver(st *State, list []AgentChoice, c AgentChoice, model
 		return false // all of them failed
 	}
 	why := cmp.Or(res.Reply.Reason, string(res.Reply.Failure))
-	fields := []Field{{"state", st.Name}, {"from", c.Name()}, {"to", next.Name()}, {"failure", string(res.Reply.Failure)}, {"reason", value.Truncate(why, 300)}}
+	fields := []Field{
+		{"state", st.Name},
+		{"from", c.Name()},
+		{"to", next.Name()},
+		{"failure", string(res.Reply.Failure)},
+		{"reason", value.Truncate(why, 300)},
+	}
 	if judge {
 		e.emit(EventFailover, append(fields, Field{"judge", true})...)
 		return true
@@ -255,7 +261,8 @@ func (e *Executor) resetFiles(st *State) error {
 	e.do(func(ctx context.Context) {
 		var tree string
 		if tree, _, err = e.cfg.Trees.Changes(ctx, e.dir, before); err == nil {
-			_, err = e.cfg.Trees.PutBack(ctx, e.dir, before, Breach{At: at, After: tree, Reason: "failover: files: reset"})
+			_, err = e.cfg.Trees.PutBack(ctx, e.dir, before,
+				Breach{At: at, After: tree, Reason: "failover: files: reset"})
 		}
 	})
 	if e.breaks(err); e.machine.broken != nil || e.ending() {
@@ -277,7 +284,8 @@ func handover(from AgentChoice, why, said string, reset bool) string {
 	if reset {
 		files = "The files are as they were before it began."
 	}
-	text := "\n\nAnother agent (" + from.Name() + ") began this and had to stop: " + value.Truncate(why, 200) + ". " + files
+	text := "\n\nAnother agent (" + from.Name() + ") began this and had to stop: " + value.Truncate(why, 200) + ". " +
+		files
 	said = strings.TrimSpace(said)
 	if said == "" {
 		return text

@@ -12,8 +12,8 @@ import (
 	"loops/fsm"
 )
 
-// A run that dies at any record of a failover ends as one that did not: each state has the answer of the agent that took
-// over, in the same step.
+// A run that dies at any record of a failover ends as one that did not: each state has the answer of the agent
+// that took over, in the same step.
 func TestFailoverAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -28,18 +28,21 @@ func TestFailoverAtEveryLostRecord(t *testing.T) {
 			for _, park := range []bool{false, true} {
 				rec := &tape{die: die}
 				cfg, _, _ := config(loop, rec)
-				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(
+					err, errDied) {
 					t.Fatalf("batch %d lost: %v", die, err)
 				}
 				last := len(rec.saved) - 1
 				rec.die, rec.events = 0, rec.events[:rec.points[last]]
 				cfg.Runner, cfg.Park = &fake{}, park
 				got, err := fsm.Resume(cfg, clone(rec.saved[last])).Run(context.Background())
-				if err != nil || got.FinalState != want.FinalState || got.TerminatedBy != want.TerminatedBy || got.Steps != want.Steps || got.Ignored != want.Ignored {
+				if err != nil || got.FinalState != want.FinalState || got.TerminatedBy != want.TerminatedBy ||
+					got.Steps != want.Steps || got.Ignored != want.Ignored {
 					t.Errorf("batch %d lost (park %v): it ended as %+v, %v, want %+v", die, park, got, err, want)
 				}
 				if said := answers(rec.events); !slices.Equal(said, answers(whole.events)) {
-					t.Errorf("batch %d lost (park %v): the agents that answered are %v, want %v", die, park, said, answers(whole.events))
+					t.Errorf("batch %d lost (park %v): the agents that answered are %v, want %v", die, park, said,
+						answers(whole.events))
 				}
 			}
 		}
@@ -72,13 +75,17 @@ func TestFailoverReturns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				loop := loadLoop(t, "name: x\ndescription: x\ninitial: a\nmax_steps: 9\nhost_guard: {enabled: false}\nllm: {host: [one, two]}\nfailover: "+c.failover+"\nstates:\n"+
-					"  a: {action: \"step 1: agent one: reset 20m\", action_type: prompt, next: b}\n  b: {wait: {for: "+c.wait+"}, on_yes: c}\n"+
-					"  c: {action: \"out c\", action_type: prompt, next: done}\n  done: {terminal: true}\n")
+				loop := loadLoop(t,
+					"name: x\ndescription: x\ninitial: a\nmax_steps: 9\nhost_guard: {enabled: false}\n"+
+						"llm: {host: [one, two]}\nfailover: "+c.failover+"\nstates:\n"+
+						"  a: {action: \"step 1: agent one: reset 20m\", action_type: prompt, next: b}\n"+
+						"  b: {wait: {for: "+c.wait+"}, on_yes: c}\n"+
+						"  c: {action: \"out c\", action_type: prompt, next: done}\n  done: {terminal: true}\n")
 				rec := &tape{}
 				cfg, _, _ := config(loop, rec)
 				cfg.Runner = named{&fake{}}
-				if o, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); err != nil || o.FinalState != "done" {
+				if o, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); err != nil ||
+					o.FinalState != "done" {
 					t.Fatalf("%+v, %v", o, err)
 				}
 				if got := answers(rec.events); !slices.Equal(got, c.want) {
@@ -114,7 +121,14 @@ func (r *refusing) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm
 	if r.hosts = append(r.hosts, a.Host); len(r.hosts) == 1 {
 		r.first()
 	}
-	return fsm.Result{ExitCode: 1, Reply: &fsm.Reply{Host: a.Host, Failure: fsm.FailAuth, Reason: "not logged in", Coverage: fsm.CoverageNone}}, nil
+	return fsm.Result{
+			ExitCode: 1,
+			Reply: &fsm.Reply{
+				Host: a.Host, Failure: fsm.FailAuth, Reason: "not logged in",
+				Coverage: fsm.CoverageNone,
+			},
+		},
+		nil
 }
 
 // A run that is to end, or whose time is up, asks no other judge once the first of a list refused.
@@ -131,7 +145,8 @@ func TestRunThatEndsAsksNoOtherJudge(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				loop := loadLoop(t, "name: x\ninitial: a\ntimeout: 10\nllm: {host: [one, two]}\nstates:\n"+
-					"  a: {action: out a, evaluate: {type: llm_structured, prompt: is it so}, on_yes: done, on_no: done}\n  done: {terminal: true}\n")
+					"  a: {action: out a, evaluate: {type: llm_structured, prompt: is it so}, on_yes: done, on_no: "+
+					"done}\n  done: {terminal: true}\n")
 				cfg, f, _ := config(loop, &tape{})
 				drain := make(chan struct{})
 				r := &refusing{fake: f, first: func() { c.end(drain) }}

@@ -23,17 +23,24 @@ var failureSigns = []struct {
 }{
 	// Waiting does not pay a bill. APIs report that with the status and the text of a rate limit.
 	{FailureNonRecoverable, "limit", []string{
-		"credit balance", "insufficient_quota", "insufficient quota", "insufficient balance", "exceeded your current quota", "payment required",
+		"credit balance", "insufficient_quota", "insufficient quota", "insufficient balance",
+		"exceeded your current quota", "payment required",
 	}, nil, nil},
 	{FailureTransient, "rate_limit", []string{
 		"out of extra usage", "rate limit", "quota exceeded", "too many requests", "api limit",
-		"usage limit", "resource exhausted", "resourceexhausted", "resource_exhausted", "resource-exhausted", "resource has been exhausted",
+		"usage limit", "resource exhausted", "resourceexhausted", "resource_exhausted", "resource-exhausted",
+		"resource has been exhausted",
 	}, nil, []string{"429"}},
 	{FailureTransient, "network", []string{
 		"connection refused", "connection timeout", "network error", "dns resolution", "connection reset",
 		"service unavailable", "502 bad gateway", "503 service unavailable", "504 gateway timeout",
 	}, []string{"econnrefused", "enotfound", "etimedout"}, nil},
-	{FailureTransient, "timeout", []string{"timeout", "timed out", "deadline exceeded", "operation timed out"}, nil, nil},
+	{
+		FailureTransient, "timeout",
+		[]string{"timeout", "timed out", "deadline exceeded", "operation timed out"},
+		nil,
+		nil,
+	},
 	{FailureTransient, "resource", []string{
 		"disk full", "no space left", "resource temporarily unavailable", "too many open files",
 		"memory allocation failed", "out of memory",

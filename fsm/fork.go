@@ -25,9 +25,11 @@ func (m *Snapshot) BeforeStep(step int, state string) bool {
 	}
 	m.Flushing = false
 	m.Tries = 0
-	m.Attempt, m.Answers, m.Asking, m.AskingMost, m.Result, m.Param, m.Items, m.Guard = 0, nil, false, 0, nil, nil, nil, nil
+	m.Attempt, m.Answers, m.Asking, m.AskingMost, m.Result, m.Param, m.Items, m.Guard = 0, nil, false, 0, nil, nil,
+		nil, nil
 	m.forgetInside()
-	m.Wait, m.Awaiting, m.Raised, m.Ending, m.Outcome, m.CappedAt, m.PendingRequest, m.PendingPayload, m.Continuation = nil, nil, nil, nil, nil, "", "", "", ""
+	m.Wait, m.Awaiting, m.Raised, m.Ending, m.Outcome, m.CappedAt, m.PendingRequest, m.PendingPayload,
+		m.Continuation = nil, nil, nil, nil, nil, "", "", "", ""
 	return true
 }
 
@@ -46,13 +48,15 @@ func Fork(cfg Config, mem *Snapshot, at time.Time, fields ...Field) *Executor {
 	return &Executor{cfg: cfg, mem: mem, forked: fields}
 }
 
-// Recount forgets what a run counted towards limits that ended it or led it elsewhere, its sub-loops and branches that have
-// not ended included: the same visits in a row, transitions, retries, throttles, abstentions and rate limits. Steps and passes
-// count on.
+// Recount forgets what a run counted towards limits that ended it or led it elsewhere, its sub-loops and
+// branches that have not ended included: the same visits in a row, transitions, retries, throttles, abstentions
+// and rate limits. Steps and passes count on.
 func (m *Snapshot) Recount() {
 	m.StallRing, m.StallCounts, m.StallPrints = nil, nil, nil
-	m.Edges, m.Retries, m.Throttles, m.Holds, m.Evaluators = value.Counts{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]Repeat{}
-	m.RateLimits, m.APIErrors, m.InfraErrors, m.Storm, m.Spared = map[string]RateLimit{}, map[string]int{}, map[string]int{}, 0, ""
+	m.Edges, m.Retries, m.Throttles, m.Holds, m.Evaluators = value.Counts{}, map[string]int{}, map[string]int{},
+		map[string]int{}, map[string]Repeat{}
+	m.RateLimits, m.APIErrors, m.InfraErrors, m.Storm, m.Spared = map[string]RateLimit{}, map[string]int{},
+		map[string]int{}, 0, ""
 	for _, c := range m.Inside() {
 		c.Memory.Recount()
 	}

@@ -53,7 +53,8 @@ type retryItems struct {
 func (r retryItems) memory(last *Snapshot) (*Snapshot, error) {
 	newest := r.parts[len(r.parts)-1]
 	l, m := newest.list, newest.memory
-	m.Answers, m.Asking, m.AskingMost, m.Result, m.Wait, m.Awaiting, m.Raised, m.Decided, m.Ending, m.Outcome = nil, false, 0, nil, nil, nil, nil, nil, nil, nil
+	m.Answers, m.Asking, m.AskingMost, m.Result, m.Wait, m.Awaiting, m.Raised, m.Decided, m.Ending, m.Outcome = nil,
+		false, 0, nil, nil, nil, nil, nil, nil, nil
 	m.PendingRequest, m.PendingPayload = "", ""
 	switch items := m.Items; {
 	case m.Child != nil:
@@ -77,7 +78,8 @@ func (r retryItems) memory(last *Snapshot) (*Snapshot, error) {
 		m.Attempt = 0
 		m.Branches, err = r.branches(last)
 		return m, err
-	case items == nil || items.State != m.Current || items.Step != m.Step || items.State != l.State || items.Count != l.Count:
+	case items == nil || items.State != m.Current || items.Step != m.Step || items.State != l.State ||
+		items.Count != l.Count:
 		return nil, notRecorded(l)
 	}
 	items := *m.Items

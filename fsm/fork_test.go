@@ -21,7 +21,8 @@ func TestForkAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, file := range traceFiles(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
-		if slices.ContainsFunc([]string{"stop-", "timeout-loop", "maintain-timeout", "host-", "budget", "session"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		if slices.ContainsFunc([]string{"stop-", "timeout-loop", "maintain-timeout", "host-", "budget", "session"},
+			func(p string) bool { return strings.HasPrefix(name, p) }) {
 			continue // these end by what a fork leaves behind: time, memory, money, sessions
 		}
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +69,8 @@ func forked(t *testing.T, loop *fsm.Loop, rec *tape, rest []*inspect.ForkPoint, 
 		t.Errorf("step %d: %v", p.Step, err)
 		return
 	}
-	if first := second.events[0]; first.Kind != "loop_start" || first.Get("forked_from") != "x" || first.Get("from_state") != p.State || second.points[0] != 1 || !second.hard[0] {
+	if first := second.events[0]; first.Kind != "loop_start" || first.Get("forked_from") != "x" ||
+		first.Get("from_state") != p.State || second.points[0] != 1 || !second.hard[0] {
 		t.Errorf("step %d: it begins with %s, of %d events", p.Step, first.AppendJSON(nil), second.points[0])
 	}
 	if a, b := path(rest), path(forkPoints(second.events)); a != b {
@@ -79,10 +81,12 @@ func forked(t *testing.T, loop *fsm.Loop, rec *tape, rest []*inspect.ForkPoint, 
 		t.Errorf("step %d: the fork ends %+v, the run %+v", p.Step, got, want)
 	}
 	w, g := rec.saved[len(rec.saved)-1], second.saved[len(second.saved)-1]
-	if a, b := value.AppendJSON(nil, withoutLogs(w.Captured)), value.AppendJSON(nil, withoutLogs(g.Captured)); string(a) != string(b) {
+	if a, b := value.AppendJSON(nil, withoutLogs(w.Captured)),
+		value.AppendJSON(nil, withoutLogs(g.Captured)); string(a) != string(b) {
 		t.Errorf("step %d: want captures %s, got %s", p.Step, a, b)
 	}
-	if a, b := fmt.Sprint(w.Retries, w.Edges, w.Messages, w.Evaluators, w.Passes), fmt.Sprint(g.Retries, g.Edges, g.Messages, g.Evaluators, g.Passes); a != b {
+	if a, b := fmt.Sprint(w.Retries, w.Edges, w.Messages, w.Evaluators, w.Passes),
+		fmt.Sprint(g.Retries, g.Edges, g.Messages, g.Evaluators, g.Passes); a != b {
 		t.Errorf("step %d: want counters %s, got %s", p.Step, a, b)
 	}
 }

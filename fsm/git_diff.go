@@ -17,7 +17,10 @@ func (e *Executor) gitDiff(st *State, cfg *Evaluate) (Result, error) {
 		}
 		text = "set -- " + strings.Join(quoted, " ") + "\n" + text
 	}
-	return e.run(Action{Kind: KindShell, Text: text, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir, Timeout: gitTimeout, Quiet: true}, nil)
+	return e.run(Action{
+		Kind: KindShell, Text: text, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt,
+		Outer: e.outer, Dir: e.dir, Timeout: gitTimeout, Quiet: true,
+	}, nil)
 }
 
 // gitFingerprint is a script whose output changes with the work tree; its arguments are the paths that count,

@@ -168,7 +168,8 @@ func (e *Executor) guardsBelow(st *State) []*Guard {
 func (x *Each) judgesItems(st *State) bool { return st.Loop == "" || x.Parallel > 1 }
 
 // errBeside is why a guard cannot do its work.
-var errBeside = errors.New("its guard cannot tell its changes from those of what runs beside it in the same files; give each a work tree (worktree: true), or give the guard to the state that runs them")
+var errBeside = errors.New("its guard cannot tell its changes from those of what runs beside it in the same files; " +
+	"give each a work tree (worktree: true), or give the guard to the state that runs them")
 
 // watch remembers what the files are before a state acts, if a guard limits what it may change. A resumed run has that
 // on record.
@@ -178,7 +179,8 @@ func (e *Executor) watch(st *State) error {
 		return e.resetFiles(st)
 	}
 	switch guards := e.guards(st); {
-	case e.cfg.Trees == nil || len(guards) == 0 && !(e.failover(st).Reset && KindOf(st) == KindPrompt) || m.Guard != nil:
+	case e.cfg.Trees == nil || len(guards) == 0 && !(e.failover(st).Reset && KindOf(st) == KindPrompt) ||
+		m.Guard != nil:
 		return nil
 	case e.beside && len(guards) > len(e.guarding):
 		return fmt.Errorf("state %s: %w", st.Name, errBeside)
@@ -273,12 +275,15 @@ func breachReason(st *State, b *Breach) string {
 	if more := len(b.Files) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("state %s changed what its guard does not allow (%s): %s", st.Name, b.Reason, strings.Join(names, ", "))
+	return fmt.Sprintf("state %s changed what its guard does not allow (%s): %s", st.Name, b.Reason,
+		strings.Join(names, ", "))
 }
 
 // shownPath is a path as people see it: in quotes where it has other than plain bytes.
 func shownPath(path string) string {
-	if strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f || r == '�' }) {
+	if strings.ContainsFunc(path, func(r rune) bool {
+		return r < ' ' || r == '"' || r == '\\' || r == 0x7f || r == '�'
+	}) {
 		return fmt.Sprintf("%q", path)
 	}
 	return path

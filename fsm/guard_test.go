@@ -103,13 +103,18 @@ func TestGuardEndsOrRoutes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ action, more, want, files string }{
 		{"good", "", "terminal e ", "a good"},
-		{"bad", "", "error s state s changed what its guard does not allow (protect: bad): bad; the files are as before, and what it changed is in kept", "a"},
+		{"bad", "", "error s state s changed what its guard does not allow (protect: bad): bad; the files are as " +
+			"before, and what it changed is in kept", "a"},
 		{"bad", ", on_guarded: told", "terminal told ", "a"},
-		{"'good bad'", ", on_error: told", "error s state s changed what its guard does not allow (protect: bad): bad; the files are as before, and what it changed is in kept", "a"},
+		{"'good bad'", ", on_error: told", "error s state s changed what its guard does not allow (protect: bad): " +
+			"bad; the files are as before, and what it changed is in kept", "a"},
 	} {
 		d := &desk{files: "a"}
 		rec := &lastMemory{}
-		cfg := fsm.Config{Loop: guardLoop(t, fmt.Sprintf(boundLoop, c.action, c.more)), World: fsm.World{Runner: d, Trees: d}, Journal: fsm.Journal{Recorder: rec, Verify: true}}
+		cfg := fsm.Config{
+			Loop:  guardLoop(t, fmt.Sprintf(boundLoop, c.action, c.more)),
+			World: fsm.World{Runner: d, Trees: d}, Journal: fsm.Journal{Recorder: rec, Verify: true},
+		}
 		o, err := fsm.Start(cfg, nil, time.Now()).Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +138,10 @@ func TestGuardIsResumed(t *testing.T) {
 	for n := 1; ; n++ {
 		d, rec, count := &desk{files: "a"}, &lastMemory{}, 0
 		rec.stop = func(fsm.Snapshot) bool { count++; return count == n }
-		cfg := fsm.Config{Loop: loop, World: fsm.World{Runner: d, Trees: d}, Journal: fsm.Journal{Recorder: rec, Verify: true}}
+		cfg := fsm.Config{
+			Loop: loop, World: fsm.World{Runner: d, Trees: d},
+			Journal: fsm.Journal{Recorder: rec, Verify: true},
+		}
 		o, err := fsm.Start(cfg, nil, time.Now()).Run(t.Context())
 		if err == nil {
 			if n < 4 {
@@ -156,9 +164,13 @@ func TestGuardIsResumed(t *testing.T) {
 func TestGuardThatCannotLook(t *testing.T) {
 	t.Parallel()
 	d := &desk{fail: errors.New("git is gone")}
-	cfg := fsm.Config{Loop: guardLoop(t, fmt.Sprintf(boundLoop, "good", ", on_error: told")), World: fsm.World{Runner: d, Trees: d}, Journal: fsm.Journal{Recorder: &lastMemory{}}}
+	cfg := fsm.Config{
+		Loop:  guardLoop(t, fmt.Sprintf(boundLoop, "good", ", on_error: told")),
+		World: fsm.World{Runner: d, Trees: d}, Journal: fsm.Journal{Recorder: &lastMemory{}},
+	}
 	o, err := fsm.Start(cfg, nil, time.Now()).Run(t.Context())
-	if err != nil || o.TerminatedBy != fsm.EndError || !o.Retriable() || o.Error != "the guard of state s cannot look at the files: git is gone" || d.files != "" {
+	if err != nil || o.TerminatedBy != fsm.EndError || !o.Retriable() ||
+		o.Error != "the guard of state s cannot look at the files: git is gone" || d.files != "" {
 		t.Errorf("%+v, %v, files %q", o, err, d.files)
 	}
 	d.fail = nil

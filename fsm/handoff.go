@@ -12,7 +12,8 @@ func (e *Executor) handoff(payload string) {
 	m, loop := e.mem, e.cfg.Loop
 	m.Continuation, m.Session = payload, nil
 	m.Attempt = 0 // the action was done: it is not an interrupted one that is started again
-	e.emit(EventHandoffDetected, Field{"state", m.Current}, Field{"iteration", int64(m.Step)}, Field{"continuation", payload})
+	e.emit(EventHandoffDetected, Field{"state", m.Current}, Field{"iteration", int64(m.Step)},
+		Field{"continuation", payload})
 	if loop.OnHandoff != "spawn" || e.parent != nil || e.cfg.Spawn == nil {
 		e.finish(EndHandoff, "")
 		return
@@ -21,14 +22,21 @@ func (e *Executor) handoff(payload string) {
 		return
 	}
 	if layers := e.sandbox(nil); layers != nil {
-		e.end(Outcome{TerminatedBy: EndError, Error: "on_handoff: spawn cannot start an agent outside of the sandbox " + confine.Name(layers) + "; resume the run by hand, with on_handoff: pause", Refused: true})
+		e.end(Outcome{
+			TerminatedBy: EndError,
+			Error: "on_handoff: spawn cannot start an agent outside of the sandbox " + confine.Name(layers) +
+				"; resume the run by hand, with on_handoff: pause", Refused: true,
+		})
 		return
 	}
 	var pid int
 	var err error
 	e.do(func(ctx context.Context) { pid, err = e.cfg.Spawn(ctx, loop.LLM.Host, loop.Permissions, payload) })
 	if err != nil {
-		e.end(Outcome{TerminatedBy: EndError, Error: "on_handoff: spawn cannot start an agent: " + err.Error(), Refused: true})
+		e.end(Outcome{
+			TerminatedBy: EndError, Error: "on_handoff: spawn cannot start an agent: " + err.Error(),
+			Refused: true,
+		})
 		return
 	}
 	e.emit(EventHandoffSpawned, Field{"pid", int64(pid)}, Field{"state", m.Current})

@@ -44,7 +44,10 @@ func holdFor(cfg *fsm.Config, d time.Duration, n int) {
 // count.
 func TestHeldRunsLoseNoTime(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{"timeout-loop-subloop-seconds", "timeout-loop-subloop", "retries", "maintain-timeout"} {
+	for _, file := range []string{
+		"timeout-loop-subloop-seconds", "timeout-loop-subloop", "retries",
+		"maintain-timeout",
+	} {
 		t.Run(file, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				free, want, took := waitCase(t, file, func(*fsm.Config) {})
@@ -57,7 +60,9 @@ func TestHeldRunsLoseNoTime(t *testing.T) {
 					n++
 					return true
 				})
-				if !slices.EqualFunc(free.events, kept, func(a, b fsm.Event) bool { return a.Kind == b.Kind && a.Get("state") == b.Get("state") }) {
+				if !slices.EqualFunc(free.events, kept, func(a, b fsm.Event) bool {
+					return a.Kind == b.Kind && a.Get("state") == b.Get("state")
+				}) {
 					t.Errorf("held:\n%sfree:\n%s", show(kept), show(free.events))
 				}
 				if got.TerminatedBy != want.TerminatedBy || got.Steps != want.Steps || got.Duration != want.Duration {
@@ -83,7 +88,8 @@ func TestStopWhileHeld(t *testing.T) {
 		time.AfterFunc(time.Minute, func() {
 			synctest.Wait() // until the run does nothing but wait
 			last := rec.saved[len(rec.saved)-1]
-			if w := last.Waiting(); w == nil || w.Why != fsm.WaitPaused || w.State != loop.Initial || !rec.hard[len(rec.hard)-1] {
+			if w := last.Waiting(); w == nil || w.Why != fsm.WaitPaused || w.State != loop.Initial ||
+				!rec.hard[len(rec.hard)-1] {
 				t.Errorf("on record is %+v, durable %v", w, rec.hard)
 			}
 			cancel(&fsm.Stop{Signal: "SIGTERM"})

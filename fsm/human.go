@@ -54,8 +54,8 @@ type OpenQuestion struct {
 	Votes     []Vote    // answers so far to a question with a quorum; only who reads the records of the run fills it in
 }
 
-// QuestionAt returns the recorded address of the question that a user means by an address. That may lack the number of the
-// question: no step asks two at once.
+// QuestionAt returns the recorded address of the question that a user means by an address. That may lack the
+// number of the question: no step asks two at once.
 func QuestionAt(open []*OpenQuestion, address string) string {
 	meant, ok := ParseAddress(address)
 	if !ok || meant.Question > 0 {
@@ -82,7 +82,10 @@ func (m *Snapshot) Questions() []*OpenQuestion {
 func (m *Snapshot) asks(address, path string, open []*OpenQuestion) []*OpenQuestion {
 	address += "/" + strconv.Itoa(m.Step)
 	if w := m.Awaiting; w != nil && w.Kind == AwaitAsk {
-		open = append(open, &OpenQuestion{Address: questionAddress(address, w), Path: path, Wait: w.wait(address), Ask: *w.ask(), Reminders: w.Reminders, RemindAt: w.RemindAt})
+		open = append(open, &OpenQuestion{
+			Address: questionAddress(address, w), Path: path, Wait: w.wait(address),
+			Ask: *w.ask(), Reminders: w.Reminders, RemindAt: w.RemindAt,
+		})
 	}
 	for name, c := range m.Inside() {
 		at, inside := within(address, path, name)
@@ -315,7 +318,12 @@ func (a *Ask) whoField() []Field {
 // tellQuestion says in the history what is asked.
 func (e *Executor) tellQuestion(w *Awaiting) {
 	a := w.ask()
-	fields := []Field{{"state", w.State}, {"address", questionAddress(e.visitAddress(), w)}, {"question", w.What}, {"choices", anyTexts(a.Choices)}}
+	fields := []Field{
+		{"state", w.State},
+		{"address", questionAddress(e.visitAddress(), w)},
+		{"question", w.What},
+		{"choices", anyTexts(a.Choices)},
+	}
 	if len(a.Fields) > 0 {
 		list := value.NewMap()
 		for _, f := range a.Fields {

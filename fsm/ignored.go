@@ -38,7 +38,8 @@ func (e *Executor) ignored(st *State, how string) {
 // onward returns where a state with next leads by its verdict: on_error takes what did not turn out well.
 func (e *Executor) onward(st *State, verdict string) string {
 	switch {
-	case verdict == "yes", verdict == ItemsEmpty, st.Await != nil && st.Await.Ask != nil && verdict != AwaitTimeout && verdict != AwaitWithdrawn:
+	case verdict == "yes", verdict == ItemsEmpty, st.Await != nil && st.Await.Ask != nil && verdict != AwaitTimeout &&
+		verdict != AwaitWithdrawn:
 		return st.Next
 	case st.On["error"] != "":
 		return st.On["error"]

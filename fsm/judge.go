@@ -42,7 +42,8 @@ func (e *Executor) judged(st *State, res *Result) decision {
 		code = res.ExitCode
 	}
 	if why != nil {
-		return e.leadsSuspended(st, e.permanentSlot(st, res), why.Why, e.scope(value.NewMap("verdict", v.Name, "details", v.Details)))
+		return e.leadsSuspended(st, e.permanentSlot(st, res), why.Why,
+			e.scope(value.NewMap("verdict", v.Name, "details", v.Details)))
 	}
 	if d, done := e.failed(st, res); done {
 		return d // it is tried again: that is not going in circles
@@ -143,7 +144,8 @@ func (e *Executor) evaluate(st *State, res *Result) (Verdict, bool, error) {
 		v, decided = e.cfg.Verdict(e.cfg.Loop, st, cfg, ev)
 	}
 	// What was done is remembered before anything that may take a while looks at it.
-	if !decided && res != nil && slow(cfg.Type) && cfg.Type != "llm_structured" && !(e.record(cfg.Type != "output_contains") && e.settle()) {
+	if !decided && res != nil && slow(cfg.Type) && cfg.Type != "llm_structured" &&
+		!(e.record(cfg.Type != "output_contains") && e.settle()) {
 		return Verdict{}, false, errHalted
 	}
 	switch {
@@ -199,7 +201,8 @@ func (e *Executor) evidence(cfg *Evaluate, scope *expr.Scope, res *Result) (Evid
 	}
 	if cfg.HasSource {
 		text, err := expr.Expand(cfg.Source, asData(scope))
-		if _, unread := errors.AsType[*expr.UnreadableError](err); unread || err != nil && cfg.Type == EvaluateLearning {
+		if _, unread := errors.AsType[*expr.UnreadableError](err); unread || err != nil &&
+			cfg.Type == EvaluateLearning {
 			return ev, err // targets that are not known are not none
 		}
 		if err == nil {
@@ -276,8 +279,8 @@ func slotOf(st *State, verdict string) string {
 	return slot
 }
 
-// Slot returns where a verdict leads that no run has come to yet: a state, [Current], a template of one, or "" where the
-// run ends. Of a route that is a list of conditions only the verdict error is known before.
+// Slot returns where a verdict leads that no run has come to yet: a state, [Current], a template of one, or ""
+// where the run ends. Of a route that is a list of conditions only the verdict error is known before.
 func Slot(st *State, verdict string) string {
 	good := verdict == "yes" || verdict == ItemsEmpty
 	switch {
@@ -285,7 +288,8 @@ func Slot(st *State, verdict string) string {
 		return outcomeSlot(st, verdict, good)
 	case st.Next == "":
 		return slotOf(st, Followed(st, verdict))
-	case good || st.On["error"] == "" || st.Await != nil && st.Await.Ask != nil && verdict != AwaitTimeout && verdict != AwaitWithdrawn && verdict != "error":
+	case good || st.On["error"] == "" || st.Await != nil && st.Await.Ask != nil && verdict != AwaitTimeout &&
+		verdict != AwaitWithdrawn && verdict != "error":
 		return st.Next
 	}
 	return st.On["error"]
@@ -349,9 +353,12 @@ func (e *Executor) scope(result *value.Map) *expr.Scope {
 	}
 	return &expr.Scope{
 		Item:    item,
-		Context: m.Context, Captured: e.captured(), Param: m.Param, Prev: m.PrevResult, Event: m.Event, Result: result, State: m.Current, Step: m.Step,
-		Visits: e.visits, RunID: e.cfg.Run.ID, RunAttempt: max(1, e.cfg.Run.Attempt), ScheduledAt: e.cfg.Run.ScheduledAt,
-		Loop: m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv, Secret: e.cfg.Secret,
+		Context: m.Context, Captured: e.captured(), Param: m.Param, Prev: m.PrevResult, Event: m.Event,
+		Result: result, State: m.Current, Step: m.Step,
+		Visits: e.visits, RunID: e.cfg.Run.ID, RunAttempt: max(1, e.cfg.Run.Attempt),
+		ScheduledAt: e.cfg.Run.ScheduledAt,
+		Loop:        m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages,
+		Getenv: e.cfg.Getenv, Secret: e.cfg.Secret,
 		MadeUp: e.cfg.MadeUp, ReadText: e.readText, Memory: e.memoryScope(),
 	}
 }
@@ -362,7 +369,8 @@ func (e *Executor) stalled(st *State, code int, verdict string) (target, end str
 	if cfg == nil {
 		return "", "", nil
 	}
-	fire, fired := e.mem.recordStall(cfg, StallRecord{State: st.Name, ExitCode: code, Verdict: verdict}, e.fingerprint(cfg))
+	fire, fired := e.mem.recordStall(cfg, StallRecord{State: st.Name, ExitCode: code, Verdict: verdict},
+		e.fingerprint(cfg))
 	if !fired {
 		return "", "", nil
 	}
@@ -382,7 +390,8 @@ func (e *Executor) stalled(st *State, code int, verdict string) (target, end str
 	if fire.Kind == "recurrent" {
 		times = "times in this run"
 	}
-	return "", fmt.Sprintf("stalled: state %s ended with exit code %d and verdict %s %d %s", st.Name, code, verdict, fire.Count, times), nil
+	return "", fmt.Sprintf("stalled: state %s ended with exit code %d and verdict %s %d %s", st.Name, code, verdict,
+		fire.Count, times), nil
 }
 
 // fingerprint is the state of the progress paths; "" where there are none.

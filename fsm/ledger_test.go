@@ -42,7 +42,8 @@ func (l *payments) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Res
 	}
 	l.paid += usd
 	res := fsm.Result{Stdout: "did it", Reply: &fsm.Reply{
-		Host: "stub", Model: "m", Complete: true, Coverage: fsm.CoverageComplete, Usage: fsm.Usage{Input: 10}, Cost: &usd, Priced: "stub",
+		Host: "stub", Model: "m", Complete: true, Coverage: fsm.CoverageComplete, Usage: fsm.Usage{Input: 10},
+		Cost: &usd, Priced: "stub",
 	}}
 	if a.Kind == fsm.KindJudge {
 		res.Reply.Text = `{"verdict": "yes", "confidence": 1, "reason": "fine", "evidence": "did it"}`
@@ -51,9 +52,14 @@ func (l *payments) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Res
 	case l.whole:
 	case odd == 2: // it was cut off after it had said a part of it
 		part := usd / 2
-		res.ExitCode, res.Reply = 1, &fsm.Reply{Host: "stub", Coverage: fsm.CoveragePartial, Failure: fsm.FailTruncated, Reason: "cut off", Usage: fsm.Usage{Input: 5}, Cost: &part}
+		res.ExitCode, res.Reply = 1,
+			&fsm.Reply{
+				Host: "stub", Coverage: fsm.CoveragePartial, Failure: fsm.FailTruncated, Reason: "cut off",
+				Usage: fsm.Usage{Input: 5}, Cost: &part,
+			}
 	case odd == 0: // the stream was cut off before the agent said what it used
-		res.ExitCode, res.Reply = 1, &fsm.Reply{Host: "stub", Coverage: fsm.CoveragePartial, Failure: fsm.FailTruncated, Reason: "cut off"}
+		res.ExitCode, res.Reply = 1,
+			&fsm.Reply{Host: "stub", Coverage: fsm.CoveragePartial, Failure: fsm.FailTruncated, Reason: "cut off"}
 	case odd == 1:
 		res.ExitCode, res.Reply.Failure, res.Reply.Reason = 1, fsm.FailOther, "it failed, and is paid all the same"
 	}
@@ -84,7 +90,10 @@ states:
 func TestCostsEqualTheLedger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		loops := []*fsm.Loop{loadLoop(t, fmt.Sprintf(ledgerLoop, "")), loadLoop(t, fmt.Sprintf(ledgerLoop, "budget: {cost_usd: 10, allow_unknown_cost: true}"))}
+		loops := []*fsm.Loop{
+			loadLoop(t, fmt.Sprintf(ledgerLoop, "")),
+			loadLoop(t, fmt.Sprintf(ledgerLoop, "budget: {cost_usd: 10, allow_unknown_cost: true}")),
+		}
 		exact, unknown, bounded := 0, 0, 0
 		for seed := *ledgerFrom; seed < *ledgerFrom+*ledgers; seed++ {
 			loop := loops[seed%2]
@@ -127,7 +136,8 @@ func TestCostsEqualTheLedger(t *testing.T) {
 				sheet.Add(e)
 			}
 			sameCosts(t, seed, rec, stub.paid, true)
-			what := fmt.Sprintf("seed %d: $%.2f and %d unknown, and $%.2f was paid", seed, sheet.Total.CostUSD, sheet.Total.Unknown, stub.paid)
+			what := fmt.Sprintf("seed %d: $%.2f and %d unknown, and $%.2f was paid", seed, sheet.Total.CostUSD,
+				sheet.Total.Unknown, stub.paid)
 			most, known := sheet.Total.Most()
 			if known && stub.paid > most+1e-9 || !known && seed%2 == 1 {
 				t.Errorf("%s; at most $%.2f: %v", what, most, known)
@@ -145,7 +155,8 @@ func TestCostsEqualTheLedger(t *testing.T) {
 			}
 		}
 		if exact < *ledgers/20 || unknown < *ledgers/20 || bounded < *ledgers/20 {
-			t.Errorf("%d runs were exact, %d had unknown costs, and of %d these had a bound: the test tries too little", exact, unknown, bounded)
+			t.Errorf("%d runs were exact, %d had unknown costs, and of %d these had a bound: the test "+
+				"tries too little", exact, unknown, bounded)
 		}
 	})
 }
@@ -164,10 +175,14 @@ func sameCosts(t *testing.T, seed int, rec *tape, paid float64, alive bool) {
 	}
 	most, known := sheet.Total.Most()
 	same, is := byMemory.Most()
-	if !alive && (paid > most+1e-9 && known || sheet.Total.CostUSD > paid+1e-9 || sheet.Total.Unknown == 0 && math.Abs(sheet.Total.CostUSD-paid) > 1e-9) {
-		t.Errorf("seed %d, which died: by its events the run cost %s, with %d unknown, and $%.2f was paid", seed, sheet.Total.Text(), sheet.Total.Unknown, paid)
+	if !alive && (paid > most+1e-9 && known || sheet.Total.CostUSD > paid+1e-9 || sheet.Total.Unknown == 0 &&
+		math.Abs(sheet.Total.CostUSD-paid) > 1e-9) {
+		t.Errorf("seed %d, which died: by its events the run cost %s, with %d unknown, and $%.2f was paid", seed,
+			sheet.Total.Text(), sheet.Total.Unknown, paid)
 	}
-	if math.Abs(byMemory.CostUSD-sheet.Total.CostUSD) > 1e-9 || byMemory.Unknown != sheet.Total.Unknown || is != known || known && math.Abs(most-same) > 1e-6 {
-		t.Errorf("seed %d, alive %v: by its events the run cost %s, with %d unknown, and by its memory %s, with %d", seed, alive, sheet.Total.Text(), sheet.Total.Unknown, byMemory.Text(), byMemory.Unknown)
+	if math.Abs(byMemory.CostUSD-sheet.Total.CostUSD) > 1e-9 || byMemory.Unknown != sheet.Total.Unknown ||
+		is != known || known && math.Abs(most-same) > 1e-6 {
+		t.Errorf("seed %d, alive %v: by its events the run cost %s, with %d unknown, and by its memory %s, with %d",
+			seed, alive, sheet.Total.Text(), sheet.Total.Unknown, byMemory.Text(), byMemory.Unknown)
 	}
 }

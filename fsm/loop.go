@@ -257,13 +257,14 @@ type State struct {
 	OnBudget             string       // where to go when a budget is used up; "" = where the loop's says
 	Throttle             *Throttle    // nil = none (D4)
 	OnThrottleHard       string
-	OnGuarded            string        // where to go when a guard does not allow what the action changed; "" = the run ends
-	Hosts                []AgentChoice // of Host, where it is a list; the first is Host
-	Velocity             *Velocity     // of its prompts, beside that of the loop; nil = none
-	Failover             *Failover     // nil = that of the loop
-	OnSuspended          string        // where to go when a person has to do something first; "" = the run is suspended
-	OnInterrupted        string        // where to go instead of acting again after an interruption; "" = act again
-	Once                 bool          // idempotent: false: the action is not started again unless a user asks for it
+	// where to go when a guard does not allow what the action changed; "" = the run ends
+	OnGuarded     string
+	Hosts         []AgentChoice // of Host, where it is a list; the first is Host
+	Velocity      *Velocity     // of its prompts, beside that of the loop; nil = none
+	Failover      *Failover     // nil = that of the loop
+	OnSuspended   string        // where to go when a person has to do something first; "" = the run is suspended
+	OnInterrupted string        // where to go instead of acting again after an interruption; "" = act again
+	Once          bool          // idempotent: false: the action is not started again unless a user asks for it
 }
 
 // An Extension is what the settings of a project make of an action type that is not of the language: a host,

@@ -17,7 +17,10 @@ func TestOnlyTheDriverHasAClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "AfterFunc": true, "NewTimer": true, "NewTicker": true, "Tick": true}
+	clock := map[string]bool{
+		"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true,
+		"AfterFunc": true, "NewTimer": true, "NewTicker": true, "Tick": true,
+	}
 	found, set := map[string]bool{}, token.NewFileSet()
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
@@ -46,7 +49,8 @@ func TestOnlyTheDriverHasAClock(t *testing.T) {
 				}
 			case *ast.SelectorExpr:
 				of, _ := n.X.(*ast.Ident)
-				if of != nil && (of.Name == "time" && clock[n.Sel.Name] || of.Name == "context" && strings.HasPrefix(n.Sel.Name, "With")) {
+				if of != nil && (of.Name == "time" && clock[n.Sel.Name] || of.Name == "context" &&
+					strings.HasPrefix(n.Sel.Name, "With")) {
 					what = of.Name + "." + n.Sel.Name
 				}
 			}
@@ -59,7 +63,10 @@ func TestOnlyTheDriverHasAClock(t *testing.T) {
 			return true
 		})
 	}
-	for _, what := range []string{"a go statement", "a select statement", "a send", "a receive", "time.Now", "time.NewTimer", "context.WithTimeout"} {
+	for _, what := range []string{
+		"a go statement", "a select statement", "a send", "a receive", "time.Now",
+		"time.NewTimer", "context.WithTimeout",
+	} {
 		if !found[what] {
 			t.Errorf("%s is found nowhere: the test looks for it wrongly", what)
 		}

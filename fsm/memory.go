@@ -24,7 +24,8 @@ func (e *Executor) countMemory(st *State, res Result) {
 		}
 	}
 	if budget := e.cfg.Loop.HostGuard.BudgetMB; budget > 0 {
-		e.emit(EventHostSubprocRSS, Field{"state", st.Name}, Field{"peak_rss_mb", round1(peak)}, Field{"cumulative_mb", round1(e.mem.CumulativeMB)},
+		e.emit(EventHostSubprocRSS, Field{"state", st.Name}, Field{"peak_rss_mb", round1(peak)},
+			Field{"cumulative_mb", round1(e.mem.CumulativeMB)},
 			Field{"budget_mb", int64(budget)})
 	}
 }
@@ -45,7 +46,8 @@ func (e *Executor) memoryBudget(next *string) bool {
 	e.emit(EventHostBudgetExceeded, Field{"state", m.Current}, Field{"cumulative_mb", round1(m.CumulativeMB)},
 		Field{"budget_mb", int64(g.BudgetMB)}, Field{"action", action})
 	if action == "abort" {
-		e.finish(EndHostBudget, "the actions of this run used more memory than host_guard.max_cumulative_subproc_mb allows")
+		e.finish(EndHostBudget,
+			"the actions of this run used more memory than host_guard.max_cumulative_subproc_mb allows")
 		return true
 	}
 	*next = g.BudgetState
@@ -84,7 +86,9 @@ func (e *Executor) pressure(st *State) bool {
 		if g.OnAbortRoute != "" {
 			m.Current = g.OnAbortRoute
 		}
-		e.finish(EndHostPressure, fmt.Sprintf("%.1f %% of the machine's memory is in use, and host_guard.critical_pct is %v", pct, g.CriticalPct))
+		e.finish(EndHostPressure,
+			fmt.Sprintf("%.1f %% of the machine's memory is in use, and host_guard.critical_pct is %v", pct,
+				g.CriticalPct))
 		return true
 	case pct >= g.WarnPct:
 		e.emit(EventHostCooldown, Field{"state", st.Name}, used, Field{"cooldown_seconds", g.Cooldown.Seconds()})

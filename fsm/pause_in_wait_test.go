@@ -12,15 +12,19 @@ import (
 
 // waitingLoops are loops that wait from 0 s to 20 s before they do what leads to their end.
 var waitingLoops = map[string]string{
-	"retry":             "states:\n  a: {action: \"try 1: exit 7\", retry: {times: 2, backoff: 20s}, on_yes: done, on_no: failed, on_error: failed}\n",
-	"rate limit":        "states:\n  a: {action_type: prompt, action: \"step 1: reset 19s\", next: done, max_rate_limit_retries: 3, on_rate_limit_exhausted: failed, on_error: failed}\n",
-	"backoff":           "backoff: 20\nstates:\n  a: {action: out x, next: b}\n  b: {set: {x: 1}, next: done}\n",
-	"retry in a branch": "states:\n  a:\n    parallel: {x: {action: \"try 1: exit 7\", retry: {times: 2, backoff: 20s}}, y: {action: out y}}\n    on_yes: done\n    on_no: failed\n    on_partial: failed\n",
+	"retry": "states:\n  a: {action: \"try 1: exit 7\", retry: {times: 2, backoff: 20s}, on_yes: done, " +
+		"on_no: failed, on_error: failed}\n",
+	"rate limit": "states:\n  a: {action_type: prompt, action: \"step 1: reset 19s\", next: done, " +
+		"max_rate_limit_retries: 3, on_rate_limit_exhausted: failed, on_error: failed}\n",
+	"backoff": "backoff: 20\nstates:\n  a: {action: out x, next: b}\n  b: {set: {x: 1}, next: done}\n",
+	"retry in a branch": "states:\n  a:\n    parallel: {x: {action: \"try 1: exit 7\", retry: {times: 2, backoff: " +
+		"20s}}, y: {action: out y}}\n    on_yes: done\n    on_no: failed\n    on_partial: failed\n",
 }
 
 func waitingLoop(t *testing.T, limits, states string) *fsm.Loop {
 	t.Helper()
-	return loadLoop(t, "name: waiting\ninitial: a\n"+limits+states+"  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n")
+	return loadLoop(t, "name: waiting\ninitial: a\n"+limits+states+
+		"  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n")
 }
 
 // lastStart returns when the last action began, from the beginning of the run: 0 = never.
@@ -68,7 +72,8 @@ func TestPauseInAWait(t *testing.T) {
 					if err != nil || out.TerminatedBy != c.end {
 						t.Fatalf("%+v, %v\n%s", out, err, show(rec.events))
 					}
-					if at := lastStart(rec.events, begun); name != "backoff" && c.again > 0 && at.Truncate(time.Second) != c.again {
+					if at := lastStart(rec.events, begun); name != "backoff" && c.again > 0 &&
+						at.Truncate(time.Second) != c.again {
 						t.Errorf("the action was done again at %s, want %s\n%s", at, c.again, show(rec.events))
 					}
 					// it waits a second time
@@ -104,7 +109,8 @@ func TestExtendInAWait(t *testing.T) {
 					if err != nil || out.FinalState != "done" {
 						t.Fatalf("%+v, %v\n%s", out, err, show(rec.events))
 					}
-					if took := time.Since(begun).Truncate(time.Second); took != 20*time.Second && took != 40*time.Second {
+					if took := time.Since(begun).Truncate(time.Second); took != 20*time.Second &&
+						took != 40*time.Second {
 						t.Errorf("it took %s\n%s", took, show(rec.events))
 					}
 				})
@@ -139,7 +145,8 @@ func TestKillInAPausedWait(t *testing.T) {
 				again := &tape{}
 				cfg.Recorder, cfg.Held = again, nil
 				out, err := fsm.Resume(cfg, killed).Run(context.Background())
-				if at := lastStart(again.events, begun); err != nil || out.FinalState != "done" || at.Truncate(time.Second) != 20*time.Second {
+				if at := lastStart(again.events, begun); err != nil || out.FinalState != "done" ||
+					at.Truncate(time.Second) != 20*time.Second {
 					t.Errorf("the action was done again at %s: %+v, %v\n%s", at, out, err, show(again.events))
 				}
 				var why []string
@@ -170,7 +177,8 @@ func TestDrainInAWait(t *testing.T) {
 				time.AfterFunc(2*time.Second, func() { close(drain) })
 				begun := time.Now()
 				out, err := fsm.Start(cfg, loop.Context.Clone(), begun).Run(context.Background())
-				if took := time.Since(begun); err != nil || out.TerminatedBy != fsm.EndUserStopped || took != 2*time.Second {
+				if took := time.Since(begun); err != nil || out.TerminatedBy != fsm.EndUserStopped ||
+					took != 2*time.Second {
 					t.Errorf("after %s: %+v, %v\n%s", took, out, err, show(rec.events))
 				}
 			})
@@ -190,14 +198,16 @@ func TestPauseInAWaitForOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				loop := waitingLoop(t, "timeout: 6\n", "states:\n  a: {action_type: prompt, action: out x, next: done, on_error: failed}\n")
+				loop := waitingLoop(t, "timeout: 6\n", "states:\n  a: {action_type: prompt, action: out x, next: "+
+					"done, on_error: failed}\n")
 				rec := &tape{}
 				cfg, _, _ := config(loop, rec)
 				prepare(&cfg)
 				watched(&cfg).pause(2*time.Second, time.Minute)
 				begun := time.Now()
 				out, err := fsm.Start(cfg, loop.Context.Clone(), begun).Run(context.Background())
-				if at := lastStart(rec.events, begun); err != nil || out.FinalState != "done" || at.Truncate(time.Second) != time.Minute || out.Duration > 3*time.Second {
+				if at := lastStart(rec.events, begun); err != nil || out.FinalState != "done" ||
+					at.Truncate(time.Second) != time.Minute || out.Duration > 3*time.Second {
 					t.Errorf("the prompt began at %s: %+v, %v\n%s", at, out, err, show(rec.events))
 				}
 			})
@@ -209,13 +219,17 @@ func TestPauseInAWaitForOthers(t *testing.T) {
 func TestResumedInAPauseBeforeAJudge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		loop := waitingLoop(t, "", "states:\n  a: {action: out x, evaluate: {type: llm_structured, prompt: \"judge: yes\"}, on_yes: done, on_no: failed, on_error: failed}\n")
+		loop := waitingLoop(t, "", "states:\n  a: {action: out x, evaluate: {type: llm_structured, prompt: \"judge: "+
+			"yes\"}, on_yes: done, on_no: failed, on_error: failed}\n")
 		rec := &tape{}
 		cfg, f, _ := config(loop, rec)
-		if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); err != nil || out.FinalState != "done" {
+		if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); err != nil ||
+			out.FinalState != "done" {
 			t.Fatalf("%+v, %v\n%s", out, err, show(rec.events))
 		}
-		m := clone(rec.saved[slices.IndexFunc(rec.saved, func(m *fsm.Snapshot) bool { return m.Phase == fsm.PhaseActed })])
+		m := clone(rec.saved[slices.IndexFunc(rec.saved, func(m *fsm.Snapshot) bool {
+			return m.Phase == fsm.PhaseActed
+		})])
 		stopped := clone(m)
 		m.Asking, m.Answers = false, nil
 		f.ran = nil
@@ -232,14 +246,16 @@ func TestResumedInAPauseBeforeAJudge(t *testing.T) {
 		pause()
 		begun := time.Now()
 		out, err := fsm.Resume(cfg, m).Run(context.Background())
-		if took := time.Since(begun); err != nil || out.FinalState != "done" || len(f.ran) != 1 || took < 10*time.Second {
+		if took := time.Since(begun); err != nil || out.FinalState != "done" || len(f.ran) != 1 ||
+			took < 10*time.Second {
 			t.Fatalf("done were %q in %s: %+v, %v\n%s", f.ran, took, out, err, show(rec.events))
 		}
 		f.ran = nil
 		pause()
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(time.Second, func() { cancel(&fsm.Stop{ByUser: true}) })
-		if out, err = fsm.Resume(cfg, stopped).Run(ctx); err != nil || out.TerminatedBy != fsm.EndUserStopped || len(f.ran) != 0 {
+		if out, err = fsm.Resume(cfg, stopped).Run(ctx); err != nil || out.TerminatedBy != fsm.EndUserStopped ||
+			len(f.ran) != 0 {
 			t.Fatalf("stopped in the pause: done were %q: %+v, %v", f.ran, out, err)
 		}
 	})
@@ -250,10 +266,12 @@ func TestResumedInAPauseBeforeAJudge(t *testing.T) {
 func TestKillInAPauseBeforeAJudge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		loop := waitingLoop(t, "", "states:\n  a: {action: out x, evaluate: {type: llm_structured, prompt: \"judge: yes\"}, retry: {times: 2}, on_yes: done, on_no: failed, on_error: failed}\n")
+		loop := waitingLoop(t, "", "states:\n  a: {action: out x, evaluate: {type: llm_structured, prompt: \"judge: "+
+			"yes\"}, retry: {times: 2}, on_yes: done, on_no: failed, on_error: failed}\n")
 		rec := &tape{}
 		cfg, f, _ := config(loop, rec)
-		if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); err != nil || out.FinalState != "done" {
+		if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); err != nil ||
+			out.FinalState != "done" {
 			t.Fatalf("%+v, %v\n%s", out, err, show(rec.events))
 		}
 		i := slices.IndexFunc(rec.saved, func(m *fsm.Snapshot) bool { return m.Phase == fsm.PhaseActed })

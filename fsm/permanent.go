@@ -39,8 +39,10 @@ const (
 // refusedCall are texts with which servers refuse, with the status 403, what no request can get until a person does
 // something: each is known of an API.
 var refusedCall = []string{
-	"insufficient_quota", "billing", "payment required", "credit balance", "quota exceeded for", "account is suspended", "account suspended",
-	"bad credentials", "expired token", "token expired", "token has expired", "invalid api key", "invalid_api_key", "api key not valid",
+	"insufficient_quota", "billing", "payment required", "credit balance", "quota exceeded for",
+	"account is suspended", "account suspended",
+	"bad credentials", "expired token", "token expired", "token has expired", "invalid api key", "invalid_api_key",
+	"api key not valid",
 	"api key expired", "resource not accessible by", "permission_denied", "insufficient_scope",
 }
 
@@ -51,7 +53,9 @@ func callRefused(res *Result) bool {
 	}
 	body := strings.ToLower(res.Stdout)
 	return slices.Contains([]int{401, 402, 407}, res.Response.Status) ||
-		res.Response.Status == 403 && slices.ContainsFunc(refusedCall, func(text string) bool { return strings.Contains(body, text) })
+		res.Response.Status == 403 && slices.ContainsFunc(refusedCall, func(text string) bool {
+			return strings.Contains(body, text)
+		})
 }
 
 // permanentFailure returns why the action of a state cannot succeed until a user does something: a prompt by
@@ -70,17 +74,22 @@ func permanentFailure(st *State, res *Result) *Suspension {
 	case kind == KindHTTP && callRefused(res):
 		return &Suspension{
 			Cause: FailServer,
-			Why:   "the call of state " + st.Name + " cannot succeed: the server answered " + value.Truncate(strings.TrimSpace(res.Stderr), 300),
+			Why: "the call of state " + st.Name + " cannot succeed: the server answered " +
+				value.Truncate(strings.TrimSpace(res.Stderr), 300),
 		}
 	case kind == KindShell && pushRefused(st, res) != "":
 		return &Suspension{
 			By: pushRefused(st, res), Cause: FailServer,
-			Why: "the push of state " + st.Name + " cannot succeed: " + value.Truncate(strings.TrimSpace(res.Stderr), 300),
+			Why: "the push of state " + st.Name + " cannot succeed: " +
+				value.Truncate(strings.TrimSpace(res.Stderr), 300),
 		}
 	case kind == KindMCP && (res.ExitCode == toolMissing || res.ExitCode == toolUnusable):
 		server, _, _ := strings.Cut(st.Action, "/")
-		return &Suspension{By: "mcp:" + server, Cause: FailServer, Why: "the tool of state " + st.Name + " cannot be called: " +
-			cmp.Or(value.Truncate(strings.TrimSpace(res.Stderr), 300), st.Action+" was not found")}
+		return &Suspension{
+			By: "mcp:" + server, Cause: FailServer,
+			Why: "the tool of state " + st.Name + " cannot be called: " +
+				cmp.Or(value.Truncate(strings.TrimSpace(res.Stderr), 300), st.Action+" was not found"),
+		}
 	}
 	return nil
 }
@@ -212,7 +221,8 @@ func (e *Executor) limitsInside(st *State) decision {
 // refusedAsVerdict reports whether a prompt failed permanently by the rules of D28, which hold where such
 // failures are verdicts.
 func (e *Executor) refusedAsVerdict(st *State, res *Result) bool {
-	return e.cfg.PermanentVerdicts && KindOf(st) == KindPrompt && permanentFailure(st, res) != nil && res.Reply.Failure != FailPermission
+	return e.cfg.PermanentVerdicts && KindOf(st) == KindPrompt && permanentFailure(st, res) != nil &&
+		res.Reply.Failure != FailPermission
 }
 
 // judgesFailure reports whether the author of a state looks at the exit code of its prompt, and so has said

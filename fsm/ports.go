@@ -39,8 +39,9 @@ type Action struct {
 	// how often this item was started, from 1, where Attempt counts starts of the list; 0 = as Attempt
 	Started int
 	// marks of the states this loop runs inside, outermost first (see AttemptMark); "" in the run itself
-	Outer   string
-	At      string        // address of the visit or the item that it is done for, as recorded; "" = it changes nothing, or only looks
+	Outer string
+	// address of the visit or the item that it is done for, as recorded; "" = it changes nothing, or only looks
+	At      string
 	Dir     string        // working directory; "" is that of the run
 	Vars    []Var         // text the action finds in its environment
 	Timeout time.Duration // wall clock; 0 = none
@@ -99,7 +100,8 @@ type Result struct {
 	File           string        // holds the full standard output; "" where none was written
 	StderrCut      bool          // Stderr is not the full text
 	Background     int           // processes the action left running (D25)
-	// what its sandbox did not let it reach or call, with spaces between: HOST:PORT, network, and system calls as ptrace()
+	// what its sandbox did not let it reach or call, with spaces between: HOST:PORT, network, and system calls
+	// as ptrace()
 	Refused  string
 	PeakRSS  int64     // bytes, where asked for; 0 = unknown
 	Reply    *Reply    // of a prompt or judge; else nil

@@ -6,7 +6,8 @@ import "context"
 func (e *Executor) prepare() {
 	if e.cfg.Prepare != nil && e.mem.Outcome == nil && e.record(true) {
 		var ev Event
-		if e.surround(func(ctx context.Context) (err error) { ev, err = e.cfg.Prepare(ctx); return err }) && ev.Kind != "" {
+		if e.surround(func(ctx context.Context) (err error) { ev, err = e.cfg.Prepare(ctx); return err }) &&
+			ev.Kind != "" {
 			e.emit(ev.Kind, ev.Fields...)
 		}
 	}

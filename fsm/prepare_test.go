@@ -37,7 +37,8 @@ func TestPrepare(t *testing.T) {
 				n := 0
 				cfg.Prepare = func(context.Context) (fsm.Event, error) {
 					n++
-					if len(runner.ran) > 0 || len(rec.events) != 1 || rec.events[0].Kind != "loop_start" || !rec.hard[len(rec.hard)-1] {
+					if len(runner.ran) > 0 || len(rec.events) != 1 || rec.events[0].Kind != "loop_start" ||
+						!rec.hard[len(rec.hard)-1] {
 						t.Errorf("before it: %v, ran %v", show(rec.events), runner.ran)
 					}
 					if c.stop {
@@ -46,7 +47,8 @@ func TestPrepare(t *testing.T) {
 					return fsm.Event{Kind: "made"}, c.err
 				}
 				out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx)
-				if !errors.Is(err, c.want) || out.TerminatedBy != c.ended || n != 1 || (len(runner.ran) > 0) != c.actions {
+				if !errors.Is(err, c.want) || out.TerminatedBy != c.ended || n != 1 ||
+					(len(runner.ran) > 0) != c.actions {
 					t.Errorf("%+v, %v; prepared %d times, ran %v", out, err, n, runner.ran)
 				}
 				if made := count(rec.events, "made"); (made == 1) != c.actions {

@@ -11,7 +11,13 @@ import (
 func BenchmarkEventAppendJSON(b *testing.B) {
 	e := Event{
 		Kind: "evaluate", Time: time.Date(2026, 11, 21, 8, 37, 17, 206209000, time.UTC), Seq: 12345,
-		Fields: []Field{{"type", "output_numeric"}, {"verdict", "yes"}, {"value", 5.0}, {"target", 5.0}, {"operator", "eq"}},
+		Fields: []Field{
+			{"type", "output_numeric"},
+			{"verdict", "yes"},
+			{"value", 5.0},
+			{"target", 5.0},
+			{"operator", "eq"},
+		},
 	}
 	buf := make([]byte, 0, 512)
 	for b.Loop() {
@@ -20,7 +26,8 @@ func BenchmarkEventAppendJSON(b *testing.B) {
 }
 
 func BenchmarkParseEvent(b *testing.B) {
-	line := []byte(`{"event": "evaluate", "ts": "2026-11-21T08:37:17.206209+00:00", "seq": 12345, "type": "output_numeric", "verdict": "yes", "value": 5.0}`)
+	line := []byte(
+		`{"event": "evaluate", "ts": "2026-11-21T08:37:17.206209+00:00", "seq": 12345, "type": "output_numeric", "verdict": "yes", "value": 5.0}`)
 	for b.Loop() {
 		if _, err := ParseEvent(line); err != nil {
 			b.Fatal(err)

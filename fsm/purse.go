@@ -20,7 +20,8 @@ func (e *Executor) awaitPurse(st *State) bool {
 	return e.cfg.Purse == nil || e.awaitRoom(st, WaitSpend, "", e.full)
 }
 
-// awaitRoom waits as long as full returns a time that is still to come. It reports false if the run was stopped meanwhile.
+// awaitRoom waits as long as full returns a time that is still to come. It reports false if the run was stopped
+// meanwhile.
 func (e *Executor) awaitRoom(st *State, kind, host string, full func() (why string, until time.Time)) bool {
 	around := e.mem.Wait
 	for said := ""; ; {
@@ -67,6 +68,7 @@ func (e *Executor) pay(s Spent) {
 		return
 	}
 	if err := e.cfg.Purse.Spent(s.CostUSD); err != nil {
-		e.emit(EventWarning, Field{"state", e.mem.Current}, Field{"message", "the limits on spending do not count what this cost: " + err.Error()})
+		e.emit(EventWarning, Field{"state", e.mem.Current},
+			Field{"message", "the limits on spending do not count what this cost: " + err.Error()})
 	}
 }

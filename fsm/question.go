@@ -100,6 +100,7 @@ func ComparatorVerdict(cfg *Evaluate, ev Evidence, rounds []Comparison) (Verdict
 			return Verdict{}, err
 		}
 	}
-	return verdict(name, "harness_wins", int64(output), "baseline_wins", int64(baseline), "min_pairs", int64(max(1, cfg.MinPairs)),
+	return verdict(name, "harness_wins", int64(output), "baseline_wins", int64(baseline), "min_pairs",
+		int64(max(1, cfg.MinPairs)),
 		"reason", last.Reason, "raw", last.Raw), nil
 }

@@ -66,7 +66,8 @@ func TestQuorumAtEveryLostRecord(t *testing.T) {
 		return fsm.Signal{N: n, Name: fsm.AnswerName("/1:1"), Data: data, From: by}
 	}
 	sent := box{
-		answer(1, "ada", "", "reject", "red"), answer(2, "ada, by MCP", "ada", "approve", "green"), answer(3, "bob", "", "approve", "fine"), answer(4, "eve", "", "reject", "late"),
+		answer(1, "ada", "", "reject", "red"), answer(2, "ada, by MCP", "ada", "approve", "green"),
+		answer(3, "bob", "", "approve", "fine"), answer(4, "eve", "", "reject", "late"),
 	}
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, quorumLoop)
@@ -95,10 +96,12 @@ func TestQuorumAtEveryLostRecord(t *testing.T) {
 				t.Errorf("batch %d lost: it ended as %+v, %v", die, out, err)
 			}
 			got, _ := rec.last().Captured.Value("ask").(*value.Map)
-			if got.Value("by") != "ada, by MCP, bob" || got.Value("reason") != "fine" || got.Value("choice") != "approve" {
+			if got.Value("by") != "ada, by MCP, bob" || got.Value("reason") != "fine" ||
+				got.Value("choice") != "approve" {
 				t.Errorf("batch %d lost: captured: %v", die, got)
 			}
-			if votes, answers := rec.has(fsm.EventHumanVote), rec.has(fsm.EventHumanResponse); votes != 2 || answers != 1 {
+			if votes, answers := rec.has(fsm.EventHumanVote), rec.has(fsm.EventHumanResponse); votes != 2 ||
+				answers != 1 {
 				t.Errorf("batch %d lost: %d votes and %d answers are on record", die, votes, answers)
 			}
 		}

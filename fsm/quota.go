@@ -70,8 +70,8 @@ func (e *Executor) quotaFull(q *Quota, host, model string) (why string, until ti
 	return why, until
 }
 
-// passQuota has agents of a list stand back whose quota is full for longer than failover says of rate limits, where another
-// one can be asked.
+// passQuota has agents of a list stand back whose quota is full for longer than failover says of rate limits,
+// where another one can be asked.
 func (e *Executor) passQuota(st *State, list []AgentChoice, model string, judge bool) {
 	q, f := e.quota(), e.failover(st)
 	if q == nil || e.cfg.Quotas == nil || len(list) < 2 || f.RateLimited < 0 || e.woken {
@@ -94,7 +94,13 @@ func (e *Executor) passQuota(st *State, list []AgentChoice, model string, judge 
 		}
 		for _, p := range full {
 			e.passOver(f, nameIn(list, p.AgentChoice), p.until)
-			fields := []Field{{"state", st.Name}, {"from", p.Name()}, {"to", c.Name()}, {"failure", WaitQuota}, {"reason", p.why}}
+			fields := []Field{
+				{"state", st.Name},
+				{"from", p.Name()},
+				{"to", c.Name()},
+				{"failure", WaitQuota},
+				{"reason", p.why},
+			}
 			if judge {
 				fields = append(fields, Field{"judge", true})
 			} else {
@@ -131,7 +137,8 @@ func (q *Quota) full(host string, w QuotaWindow) (why string, until time.Time) {
 	case room <= 1e-9:
 		return fmt.Sprintf("%s, and quota keeps %.0f%% in reserve", used, q.Reserve*100), w.Resets
 	case q.Spare && w.Length > 0:
-		return used + ", and a spare loop uses only what would expire", w.Resets.Add(-time.Duration(room * float64(w.Length)))
+		return used + ", and a spare loop uses only what would expire",
+			w.Resets.Add(-time.Duration(room * float64(w.Length)))
 	}
 	return "", time.Time{}
 }

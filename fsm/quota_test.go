@@ -26,16 +26,59 @@ func TestQuotaWaits(t *testing.T) {
 		waits time.Duration
 		why   string
 	}{
-		"room":                    {"{reserve: 30%}", fsm.QuotaWindow{Name: "five_hour", Used: 0.69, Length: 5 * time.Hour}, time.Hour, 0, ""},
-		"reserve":                 {"{reserve: 30%}", fsm.QuotaWindow{Name: "five_hour", Used: 0.7, Length: 5 * time.Hour}, time.Hour, time.Hour, "x reported that 70% of its limit five_hour is used, and quota keeps 30% in reserve"},
-		"nothing said":            {"{reserve: 0.3}", fsm.QuotaWindow{Name: "five_hour", Used: -1, Length: 5 * time.Hour}, time.Hour, 0, ""},
-		"over":                    {"{reserve: 0.3}", fsm.QuotaWindow{Name: "five_hour", Used: 1, Length: 5 * time.Hour}, -time.Hour, 0, ""},
-		"of other models":         {"{reserve: 0.3}", fsm.QuotaWindow{Name: "seven_day_opus", Used: 1, Length: week}, time.Hour, 0, ""},
-		"of this model":           {"{reserve: 0.3}", fsm.QuotaWindow{Name: "seven_day_small", Used: 1, Length: week}, time.Hour, time.Hour, "x reported"},
-		"spare, time enough":      {"{spare: true}", fsm.QuotaWindow{Name: "seven_day", Used: 0.5, Length: week}, 6 * 24 * time.Hour, 60 * time.Hour, "x reported that 50% of its limit seven_day is used, and a spare loop uses only what would expire"},
-		"spare, it would expire":  {"{spare: true}", fsm.QuotaWindow{Name: "seven_day", Used: 0.5, Length: week}, 3 * 24 * time.Hour, 0, ""},
-		"spare, unknown length":   {"{spare: true}", fsm.QuotaWindow{Name: "other", Used: 0.5}, 3 * 24 * time.Hour, 0, ""},
-		"spare above the reserve": {"{spare: true, reserve: 25%}", fsm.QuotaWindow{Name: "seven_day", Used: 0.5, Length: week}, week / 2, week / 4, "x reported"},
+		"room": {
+			"{reserve: 30%}",
+			fsm.QuotaWindow{Name: "five_hour", Used: 0.69, Length: 5 * time.Hour},
+			time.Hour, 0, "",
+		},
+		"reserve": {
+			"{reserve: 30%}",
+			fsm.QuotaWindow{Name: "five_hour", Used: 0.7, Length: 5 * time.Hour},
+			time.Hour, time.Hour,
+			"x reported that 70% of its limit five_hour is used, and quota keeps 30% in reserve",
+		},
+		"nothing said": {
+			"{reserve: 0.3}",
+			fsm.QuotaWindow{Name: "five_hour", Used: -1, Length: 5 * time.Hour},
+			time.Hour, 0, "",
+		},
+		"over": {
+			"{reserve: 0.3}",
+			fsm.QuotaWindow{Name: "five_hour", Used: 1, Length: 5 * time.Hour},
+			-time.Hour, 0, "",
+		},
+		"of other models": {
+			"{reserve: 0.3}",
+			fsm.QuotaWindow{Name: "seven_day_opus", Used: 1, Length: week},
+			time.Hour, 0, "",
+		},
+		"of this model": {
+			"{reserve: 0.3}",
+			fsm.QuotaWindow{Name: "seven_day_small", Used: 1, Length: week},
+			time.Hour, time.Hour, "x reported",
+		},
+		"spare, time enough": {
+			"{spare: true}",
+			fsm.QuotaWindow{Name: "seven_day", Used: 0.5, Length: week},
+			6 * 24 * time.Hour, 60 * time.Hour, "x reported that 50% of its limit seven_day is used, and a spare " +
+				"loop uses only what would expire",
+		},
+		"spare, it would expire": {
+			"{spare: true}",
+			fsm.QuotaWindow{Name: "seven_day", Used: 0.5, Length: week},
+			3 * 24 * time.Hour, 0, "",
+		},
+		"spare, unknown length": {
+			"{spare: true}",
+			fsm.QuotaWindow{Name: "other", Used: 0.5},
+			3 * 24 * time.Hour, 0,
+			"",
+		},
+		"spare above the reserve": {
+			"{spare: true, reserve: 25%}",
+			fsm.QuotaWindow{Name: "seven_day", Used: 0.5, Length: week},
+			week / 2, week / 4, "x reported",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

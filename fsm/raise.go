@@ -17,7 +17,10 @@ type Raise struct {
 
 // Plus returns the sum of two.
 func (r Raise) Plus(s Raise) Raise {
-	return Raise{r.Steps + s.Steps, r.Passes + s.Passes, r.CostUSD + s.CostUSD, r.Tokens + s.Tokens, r.Prompts + s.Prompts, r.Time + s.Time}
+	return Raise{
+		r.Steps + s.Steps, r.Passes + s.Passes, r.CostUSD + s.CostUSD, r.Tokens + s.Tokens,
+		r.Prompts + s.Prompts, r.Time + s.Time,
+	}
 }
 
 // Raised is what a run remembers of how its limits were raised while it was running.

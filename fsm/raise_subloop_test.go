@@ -31,7 +31,9 @@ func TestMoreTimeReachesSubloops(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				free, _, _ := waitCase(t, c.file, func(*fsm.Config) {})
-				rec, out, _ := waitCase(t, c.file, func(cfg *fsm.Config) { cfg.Raise = raiseAt(time.Second, 4*time.Second) })
+				rec, out, _ := waitCase(t, c.file, func(cfg *fsm.Config) {
+					cfg.Raise = raiseAt(time.Second, 4*time.Second)
+				})
 				if n := count(free.events, fsm.EventStateEnter); n != c.free {
 					t.Errorf("%d states are entered without more time, want %d", n, c.free)
 				}

@@ -36,7 +36,8 @@ func randomLoop(r *rand.Rand, children ...string) *fsm.Loop {
 		return ""
 	}
 	l := &fsm.Loop{
-		Name: "random", Initial: "s0", States: make(map[string]*fsm.State), Context: value.NewMap("back", "s0", "n", int64(3)),
+		Name: "random", Initial: "s0", States: make(map[string]*fsm.State),
+		Context:  value.NewMap("back", "s0", "n", int64(3)),
 		MaxSteps: 5 + r.IntN(25), MaxEdgeRevisits: 2 + r.IntN(8), InputKey: "input", LLM: fsm.LLM{Enabled: true},
 		Maintain: r.IntN(5) == 0, OnMaxSteps: maybe(0.3, name),
 	}
@@ -49,7 +50,10 @@ func randomLoop(r *rand.Rand, children ...string) *fsm.Loop {
 			l.Stall.OnRepeated = "abort"
 		}
 	}
-	words := []string{"out word", "exit 1", "exit 2", "exit -9", "out LOOP", "err e", "fail nothing", "timeout", "out ${context.n}", "out ${prev.output?}", "out ${captured.c.output}"}
+	words := []string{
+		"out word", "exit 1", "exit 2", "exit -9", "out LOOP", "err e", "fail nothing", "timeout",
+		"out ${context.n}", "out ${prev.output?}", "out ${captured.c.output}",
+	}
 	for i := range n {
 		st := &fsm.State{Name: fmt.Sprintf("s%d", i), On: make(map[string]string)}
 		if r.IntN(5) > 0 {
@@ -74,7 +78,10 @@ func randomLoop(r *rand.Rand, children ...string) *fsm.Loop {
 		case 0:
 			e := fsm.DefaultEvaluate("classify")
 			st.Evaluate = &e
-			st.Route = &fsm.Route{Table: value.NewMap("word", target()), Default: maybe(0.5, target), Error: maybe(0.7, target)}
+			st.Route = &fsm.Route{
+				Table: value.NewMap("word", target()), Default: maybe(0.5, target),
+				Error: maybe(0.7, target),
+			}
 		case 1:
 			e := fsm.DefaultEvaluate("action_stall")
 			e.Track = []string{"context.n", "prev.output"}
@@ -95,7 +102,8 @@ func randomLoop(r *rand.Rand, children ...string) *fsm.Loop {
 			st.OnThrottleHard = maybe(0.5, target)
 		}
 		if len(children) > 0 && r.IntN(3) == 0 {
-			st.Loop, st.Action, st.Evaluate, st.Capture = children[r.IntN(len(children))], "", nil, maybe(0.3, func() string { return "log" })
+			st.Loop, st.Action, st.Evaluate, st.Capture = children[r.IntN(len(children))], "", nil,
+				maybe(0.3, func() string { return "log" })
 			switch r.IntN(3) {
 			case 0:
 				st.With = value.NewMap("n", "${context.n}", "more", "${state.name}")
@@ -107,7 +115,10 @@ func randomLoop(r *rand.Rand, children ...string) *fsm.Loop {
 			}
 		}
 		if r.IntN(6) == 0 {
-			st.Fragment = &fsm.Fragment{Name: "f", Bindings: value.NewMap("p", "${prev.exit_code?}"), Parameters: []fsm.Parameter{{Name: "q", Type: "integer", Default: int64(3)}}}
+			st.Fragment = &fsm.Fragment{
+				Name: "f", Bindings: value.NewMap("p", "${prev.exit_code?}"),
+				Parameters: []fsm.Parameter{{Name: "q", Type: "integer", Default: int64(3)}},
+			}
 			if st.Action != "" {
 				st.Action += "; out ${param.p} ${param.q}"
 			}

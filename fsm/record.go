@@ -138,7 +138,8 @@ func (e *Executor) lifted(o *Outcome) bool {
 	return false
 }
 
-// endFields returns what the event of the end of a run has of its outcome. unmerged is why its work tree was not merged.
+// endFields returns what the event of the end of a run has of its outcome. unmerged is why its work tree was
+// not merged.
 func endFields(o *Outcome, unmerged string) []Field {
 	fields := []Field{
 		{"final_state", o.FinalState},
@@ -177,7 +178,8 @@ func endFields(o *Outcome, unmerged string) []Field {
 func (e *Executor) message(st *State) string {
 	text, err := expr.Expand(st.Message, e.scope(nil))
 	if err != nil {
-		e.emit(EventWarning, Field{"state", st.Name}, Field{"message", "no message is printed at the end: " + err.Error()})
+		e.emit(EventWarning, Field{"state", st.Name},
+			Field{"message", "no message is printed at the end: " + err.Error()})
 		return ""
 	}
 	return strings.TrimSpace(text)

@@ -76,7 +76,8 @@ func TestRemindersOverAResume(t *testing.T) {
 			t.Errorf("recorded were %q, want %q", got, want)
 		}
 		q := rec.saved[len(rec.saved)-1].Questions()
-		if len(q) != 1 || q[0].Reminders != 3 || !q[0].RemindAt.Equal(begin.Add(24*time.Hour).UTC().Truncate(time.Microsecond)) {
+		if len(q) != 1 || q[0].Reminders != 3 ||
+			!q[0].RemindAt.Equal(begin.Add(24*time.Hour).UTC().Truncate(time.Microsecond)) {
 			t.Errorf("the question is %+v", q)
 		}
 	})

@@ -72,8 +72,8 @@ const (
 // wasAsked reports whether a host was started, which costs something even where nothing comes of it.
 func wasAsked(res Result) bool { return res.Reply != nil && res.Reply.Failure != FailMissing }
 
-// cutShort counts what a prompt used that a stop has ended: it is paid for, although nothing else of it counts. most is as in
-// spentOn.
+// cutShort counts what a prompt used that a stop has ended: it is paid for, although nothing else of it counts.
+// most is as in spentOn.
 func (e *Executor) cutShort(st *State, res Result, most float64) {
 	if !wasAsked(res) {
 		return
@@ -95,12 +95,17 @@ func (e *Executor) replyFields(r *Reply) []Field {
 			model = r.Model
 		}
 		fields = append(fields, Field{"input_tokens", r.Usage.Input}, Field{"output_tokens", r.Usage.Output},
-			Field{"cache_read_tokens", r.Usage.CacheRead}, Field{"cache_creation_tokens", r.Usage.CacheWrite}, Field{"model", model})
+			Field{"cache_read_tokens", r.Usage.CacheRead}, Field{"cache_creation_tokens", r.Usage.CacheWrite},
+			Field{"model", model})
 	} else if r.Model != "" {
 		fields = append(fields, Field{"model", r.Model})
 	}
 	for _, f := range []Field{
-		{"host", r.Host}, {"session_id", r.Session}, {"coverage", r.Coverage}, {"failure", string(r.Failure)}, {"failure_reason", r.Reason},
+		{"host", r.Host},
+		{"session_id", r.Session},
+		{"coverage", r.Coverage},
+		{"failure", string(r.Failure)},
+		{"failure_reason", r.Reason},
 	} {
 		if f.Value != "" {
 			fields = append(fields, f)
@@ -116,7 +121,8 @@ func (e *Executor) replyFields(r *Reply) []Field {
 		fields = append(fields, Field{"priced", r.Priced})
 	}
 	if s := e.mem.Session; s != nil && r.Host != "" && r.Host != s.Host {
-		fields = append(fields, Field{"session_reset", "the session before is of " + s.Host + ", and this prompt went to " + r.Host})
+		fields = append(fields,
+			Field{"session_reset", "the session before is of " + s.Host + ", and this prompt went to " + r.Host})
 	}
 	if len(r.Ignored) > 0 {
 		fields = append(fields, Field{"ignored", strings.Join(r.Ignored, ", ")})

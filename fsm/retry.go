@@ -88,7 +88,10 @@ type retrying struct {
 
 var (
 	apiRetry   = retrying{WaitAPIError, "the API of the host failed", EventAPIErrorExhausted, 2, 30 * time.Second}
-	infraRetry = retrying{WaitInfra, "the host was ended from outside after it had answered", EventInfraRetryExhausted, 2, 5 * time.Second}
+	infraRetry = retrying{
+		WaitInfra, "the host was ended from outside after it had answered",
+		EventInfraRetryExhausted, 2, 5 * time.Second,
+	}
 )
 
 // failed looks at the failure of a prompt and says where that leads, if it is not for the routes of the state to say:
@@ -229,7 +232,8 @@ func (e *Executor) judgeAgain(st *State, res *Result) (bool, error) {
 		return false, errHalted // with the wait on record
 	}
 	m.Wait = nil
-	if waited := e.waitedFor(w); waited >= st.RateLimitMaxWait && w.Tier == tierLong && !e.woken || early && e.usedUp(needTime) != nil {
+	if waited := e.waitedFor(w); waited >= st.RateLimitMaxWait && w.Tier == tierLong && !e.woken ||
+		early && e.usedUp(needTime) != nil {
 		delete(m.RateLimits, st.Name)
 		return false, nil
 	}
@@ -310,9 +314,11 @@ func (e *Executor) waitToRetry(st *State) decision {
 	m.Spared = ""
 	switch w.Why {
 	case WaitAPIError:
-		e.emit(EventAPIErrorRetry, Field{"state", st.Name}, Field{"attempt", int64(m.APIErrors[st.Name])}, Field{"backoff", int64(apiRetry.backoff.Seconds())})
+		e.emit(EventAPIErrorRetry, Field{"state", st.Name}, Field{"attempt", int64(m.APIErrors[st.Name])},
+			Field{"backoff", int64(apiRetry.backoff.Seconds())})
 	case WaitInfra:
-		e.emit(EventInfraRetry, Field{"state", st.Name}, Field{"attempt", int64(m.InfraErrors[st.Name])}, Field{"backoff", int64(infraRetry.backoff.Seconds())})
+		e.emit(EventInfraRetry, Field{"state", st.Name}, Field{"attempt", int64(m.InfraErrors[st.Name])},
+			Field{"backoff", int64(infraRetry.backoff.Seconds())})
 	default:
 		if waited := e.waitedFor(w); w.Tier == tierLong && waited >= st.RateLimitMaxWait && !e.woken {
 			return e.rateLimitExhausted(st)
@@ -343,7 +349,8 @@ func (e *Executor) rateLimitExhausted(st *State) decision {
 	if target != "" {
 		next = target
 	}
-	e.emit(EventRateLimitExhausted, Field{"state", st.Name}, Field{"retries", int64(rec.Short + rec.Long)}, Field{"short_retries", int64(rec.Short)},
+	e.emit(EventRateLimitExhausted, Field{"state", st.Name}, Field{"retries", int64(rec.Short + rec.Long)},
+		Field{"short_retries", int64(rec.Short)},
 		Field{"long_retries", int64(rec.Long)}, Field{"total_wait_seconds", seconds(rec.Waited)}, Field{"next", next})
 	if m.Storm >= stormAt {
 		e.emit(EventRateLimitStorm, Field{"state", st.Name}, Field{"count", int64(m.Storm)})

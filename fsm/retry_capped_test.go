@@ -15,12 +15,21 @@ import (
 func TestMaxRetriesOfACappedRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ keys, states string }{
-		"no cap":                {keys: "max_steps: 50"},
-		"steps":                 {keys: "max_steps: 3"},
-		"handler":               {keys: "max_steps: 3\non_max_steps: sum", states: "sum: {action: out sum, on_no: done, on_error: done}"},
-		"handler with next":     {keys: "max_steps: 3\non_max_steps: sum", states: "sum: {action: out sum, next: done}"},
-		"handler leads to work": {keys: "max_steps: 3\non_max_steps: sum", states: "sum: {action: out sum, next: work}"},
-		"budget":                {keys: "budget: {steps: 3}"},
+		"no cap": {keys: "max_steps: 50"},
+		"steps":  {keys: "max_steps: 3"},
+		"handler": {
+			keys:   "max_steps: 3\non_max_steps: sum",
+			states: "sum: {action: out sum, on_no: done, on_error: done}",
+		},
+		"handler with next": {
+			keys:   "max_steps: 3\non_max_steps: sum",
+			states: "sum: {action: out sum, next: done}",
+		},
+		"handler leads to work": {
+			keys:   "max_steps: 3\non_max_steps: sum",
+			states: "sum: {action: out sum, next: work}",
+		},
+		"budget": {keys: "budget: {steps: 3}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -50,7 +59,8 @@ states:
 					}
 				}
 				if out.FinalState != "failed" || entries != 9 {
-					t.Errorf("work was entered %d times, want 9; the run ended as %s in %s", entries, fmt.Sprint(out.TerminatedBy), out.FinalState)
+					t.Errorf("work was entered %d times, want 9; the run ended as %s in %s", entries,
+						fmt.Sprint(out.TerminatedBy), out.FinalState)
 				}
 			})
 		})

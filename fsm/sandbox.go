@@ -11,8 +11,8 @@ func (e *Executor) sandbox(st *State) []*confine.Policy {
 	return confine.Layers(layers...)
 }
 
-// sandboxBelow returns what limits a sub-loop or branch that a state runs. The state that the loop is in may be another:
-// that which has the branches.
+// sandboxBelow returns what limits a sub-loop or branch that a state runs. The state that the loop is in may be
+// another: that which has the branches.
 func (e *Executor) sandboxBelow(st *State) []*confine.Policy {
 	layers := e.sandbox(e.cfg.Loop.States[e.mem.Current])
 	return confine.Layers(append(layers, st.Sandbox)...)

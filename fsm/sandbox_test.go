@@ -47,7 +47,8 @@ func TestSandboxesTighten(t *testing.T) {
 		}
 		return l
 	}
-	child := parse(`{name: child, description: d, initial: c, sandbox: offline, states: {c: {action: child, next: e}, e: {terminal: true}}}`)
+	child := parse(
+		`{name: child, description: d, initial: c, sandbox: offline, states: {c: {action: child, next: e}, e: {terminal: true}}}`)
 	loop := parse(`
 name: x
 description: d
@@ -67,19 +68,25 @@ states:
   e: {terminal: true}
 `)
 	r := &sandboxes{got: map[string]string{}}
-	cfg := fsm.Config{Loop: loop, World: fsm.World{Runner: r, Library: oneLibrary{child}}, Journal: fsm.Journal{Recorder: forgetful{}}}
-	if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); err != nil || out.TerminatedBy != fsm.EndTerminal {
+	cfg := fsm.Config{
+		Loop: loop, World: fsm.World{Runner: r, Library: oneLibrary{child}},
+		Journal: fsm.Journal{Recorder: forgetful{}},
+	}
+	if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); err != nil ||
+		out.TerminatedBy != fsm.EndTerminal {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	for text, want := range map[string]string{
-		"plain": "workspace", "tight": "workspace strict", "loose": "workspace", "item a": "workspace offline", "branch": "workspace offline strict",
-		"child": "workspace strict offline",
+		"plain": "workspace", "tight": "workspace strict", "loose": "workspace", "item a": "workspace offline",
+		"branch": "workspace offline strict",
+		"child":  "workspace strict offline",
 	} {
 		if r.got[text] != want {
 			t.Errorf("%s: %q, want %q", text, r.got[text], want)
 		}
 	}
-	if name := confine.Name([]*confine.Policy{{Preset: confine.Offline}, {Preset: confine.Workspace}}); name != confine.Workspace {
+	if name := confine.Name([]*confine.Policy{{Preset: confine.Offline}, {Preset: confine.Workspace}}); name !=
+		confine.Workspace {
 		t.Errorf("the name is %s", name)
 	}
 }

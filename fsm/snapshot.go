@@ -73,8 +73,8 @@ type Snapshot struct {
 	BudgetRouted bool             // on_budget of the loop was taken
 
 	// Answers are those of the judges asked in this visit, in order; they are not asked again. Asking is set while
-	// one more is asked, which costs AskingMost US dollars at most; 0 = that is not known. The list only grows until the
-	// state is left.
+	// one more is asked, which costs AskingMost US dollars at most; 0 = that is not known. The list only grows
+	// until the state is left.
 	Answers     []Answer
 	Asking      bool
 	AskingMost  float64
@@ -128,8 +128,9 @@ type Snapshot struct {
 	Guard *Guarded
 
 	// Ending is how the run is about to end, while what is done at its end is being done; nil = it is not ending. It is
-	// set where Outcome will be one that no resumed run continues from: in the run itself, and in a loop inside it whose
-	// terminal state left a fact. A resumed run ends so, and does nothing again. It is not changed once it was recorded.
+	// set where Outcome will be one that no resumed run continues from: in the run itself, and in a loop inside
+	// it whose terminal state left a fact. A resumed run ends so, and does nothing again. It is not changed
+	// once it was recorded.
 	Ending *Outcome
 
 	// Outcome is how the run ended, nil before. Phase and Current still hold where it was, so that a run that can be
@@ -141,7 +142,8 @@ type Snapshot struct {
 type Decided struct {
 	To     string `json:"to"`               // "" = nowhere
 	Judged bool   `json:"judged,omitempty"` // LastResult is of this visit
-	// the verdict that no evaluation gave, as of a sub-loop or of an action that could not be attempted; "" = there is none
+	// the verdict that no evaluation gave, as of a sub-loop or of an action that could not be attempted; "" =
+	// there is none
 	Verdict string `json:"verdict,omitempty"`
 	// what the visit leaves for later runs is on record, and is not looked for again
 	Remembered bool `json:"remembered,omitempty"`
@@ -168,8 +170,8 @@ func (m *Snapshot) inner() *Snapshot {
 	return m.Child.Memory
 }
 
-// InState reports whether the machine is in a state of that name, or in one inside its state: of a sub-loop, a branch or an
-// item.
+// InState reports whether the machine is in a state of that name, or in one inside its state: of a sub-loop, a
+// branch or an item.
 func (m *Snapshot) InState(name string) bool {
 	if m.Current == name {
 		return true
@@ -312,7 +314,8 @@ func (m *Snapshot) scope(state string) *expr.Scope {
 	}
 	return &expr.Scope{
 		Memory:  memory,
-		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Event: m.Event, State: state, Step: m.Step, Loop: m.Loop,
+		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Event: m.Event, State: state,
+		Step: m.Step, Loop: m.Loop,
 		StartedAt: FormatTime(m.StartedAt), ElapsedMS: m.Elapsed.Milliseconds(), Messages: m.Messages,
 	}
 }
@@ -345,7 +348,8 @@ func (m *Snapshot) Unrepeatable(l *Loop, lib Library) (string, error) {
 		return c.Unrepeatable(child, lib)
 	}
 	st := l.States[m.Current]
-	if st == nil || !st.Once || st.Each != nil || st.OnInterrupted != "" || m.Phase != PhaseActing || m.Attempt == 0 || !acts(st) {
+	if st == nil || !st.Once || st.Each != nil || st.OnInterrupted != "" || m.Phase != PhaseActing ||
+		m.Attempt == 0 || !acts(st) {
 		return "", nil
 	}
 	return st.Name, nil

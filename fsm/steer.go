@@ -81,7 +81,8 @@ func (e *Executor) steer(a *Action) string {
 	}
 	for _, s := range steps {
 		if used >= s.used && !strings.HasPrefix(strings.TrimSpace(a.Text), "/") {
-			line := fmt.Sprintf("%d %% of the budget is used. Left: %s.", int(math.Floor(used*100)), strings.Join(left, ", "))
+			line := fmt.Sprintf("%d %% of the budget is used. Left: %s.", int(math.Floor(used*100)),
+				strings.Join(left, ", "))
 			a.Text += "\n\n(" + line + " " + s.ask + ")\n"
 			return line
 		}

@@ -27,11 +27,13 @@ states:
 	cfg, f, _ := config(l, &tape{})
 	saw := &sawLeft{runner: f}
 	cfg.Runner = saw
-	if o, err := fsm.Start(cfg, l.Context.Clone(), time.Now()).Run(context.Background()); err != nil || o.FinalState != "done" {
+	if o, err := fsm.Start(cfg, l.Context.Clone(), time.Now()).Run(context.Background()); err != nil ||
+		o.FinalState != "done" {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	want := []string{
-		"a cost_usd=2 tokens=1000 prompts=10", "b cost_usd=1.25 tokens=900 prompts=3", "c cost_usd=1.15 tokens=800 prompts=8", "d cost_usd=1.15 tokens=790 prompts=7",
+		"a cost_usd=2 tokens=1000 prompts=10", "b cost_usd=1.25 tokens=900 prompts=3",
+		"c cost_usd=1.15 tokens=800 prompts=8", "d cost_usd=1.15 tokens=790 prompts=7",
 	}
 	if !slices.Equal(saw.left, want) {
 		t.Errorf("%q, want %q", saw.left, want)

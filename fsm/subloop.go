@@ -96,7 +96,8 @@ func (e *Executor) given(st *State, what string) (Verdict, bool) {
 	if e.cfg.Verdict == nil || !e.record(false) || !e.settle() {
 		return Verdict{}, false
 	}
-	return e.cfg.Verdict(e.cfg.Loop, st, &Evaluate{Type: what}, Evidence{Scope: e.scope(nil), Files: e.cfg.Files, At: e.visitAddress()})
+	return e.cfg.Verdict(e.cfg.Loop, st, &Evaluate{Type: what},
+		Evidence{Scope: e.scope(nil), Files: e.cfg.Files, At: e.visitAddress()})
 }
 
 // paused reports whether a sub-loop ended so that it continues when the run is resumed.
@@ -108,9 +109,9 @@ func paused(o *Outcome) bool {
 	return false
 }
 
-// continues reports whether what a state runs, and what ended so, continues where it was. Otherwise its end is followed.
-// If a budget or a refusal ended it, it continues only where this loop ended by that too, or where an agent is asked
-// again: the process that died had only that end to follow, here or in a loop around this one.
+// continues reports whether what a state runs, and what ended so, continues where it was. Otherwise its end is
+// followed. If a budget or a refusal ended it, it continues only where this loop ended by that too, or where an
+// agent is asked again: the process that died had only that end to follow, here or in a loop around this one.
 func (e *Executor) continues(st *State, o *Outcome) bool {
 	switch {
 	case o == nil || paused(o):
@@ -141,7 +142,8 @@ func (e *Executor) descend(st *State, scope *expr.Scope) (*Child, *Loop, error) 
 		return nil, nil, err
 	}
 	if e.depth >= MaxDepth {
-		return nil, nil, fmt.Errorf("sub-loop %s: loops nest more than %d deep; does one of them run itself?", name, MaxDepth)
+		return nil, nil, fmt.Errorf("sub-loop %s: loops nest more than %d deep; does one of them run itself?", name,
+			MaxDepth)
 	}
 	branch, err := expr.Expand(st.Worktree, scope)
 	if err != nil {
@@ -158,7 +160,8 @@ func (e *Executor) descend(st *State, scope *expr.Scope) (*Child, *Loop, error) 
 	}
 	c.File, c.SHA256, c.Timeout = loop.File, loop.SHA256, e.clamp(st, loop)
 	c.Memory = &Snapshot{
-		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: e.now(), Context: values, Captured: value.NewMap(),
+		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: e.now(), Context: values,
+		Captured: value.NewMap(),
 	}
 	return c, loop, nil
 }
@@ -214,7 +217,11 @@ func (e *Executor) childOf(c *Child, loop *Loop, st *State) *Executor {
 	if c.Worktree != "" {
 		cfg.Files = filesIn{e.cfg.Files, c.Worktree}
 	}
-	x := &Executor{cfg: cfg, mem: c.Memory, parent: e, self: c, task: e.task, machine: e.machine, life: e.life, depth: e.depth + 1, outer: e.outer + AttemptMark(e.mem.Step, e.mem.Attempt), dir: e.dir, around: e.sandboxBelow(st), guarding: e.guardsBelow(st)}
+	x := &Executor{
+		cfg: cfg, mem: c.Memory, parent: e, self: c, task: e.task, machine: e.machine, life: e.life,
+		depth: e.depth + 1, outer: e.outer + AttemptMark(e.mem.Step, e.mem.Attempt), dir: e.dir,
+		around: e.sandboxBelow(st), guarding: e.guardsBelow(st),
+	}
 	if c.Worktree != "" {
 		x.dir = c.Worktree
 	}
@@ -294,7 +301,10 @@ func open(loop *Loop, given *value.Map, binds bool) []Parameter {
 
 // inherit sets what every run has where the sub-loop's context lacks it.
 func (e *Executor) inherit(values *value.Map) {
-	for _, k := range []string{"run_dir", "readiness_threshold", "outcome_threshold", "design_tokens_context", "design_guidance_context"} {
+	for _, k := range []string{
+		"run_dir", "readiness_threshold", "outcome_threshold", "design_tokens_context",
+		"design_guidance_context",
+	} {
 		if _, ok := values.Get(k); ok {
 			continue
 		}

@@ -30,7 +30,8 @@ func (e *Executor) pass(b *Batch) {
 // gitBranch returns the fields of an event with the branch of git under its own key where branch names that, as it does
 // in events about work trees: inside a branch of parallel, branch is the path of that in all events.
 func gitBranch(ev Event) []Field {
-	if ev.Kind != EventWorktreeAttached && ev.Kind != EventWorktreeDetached && ev.Kind != EventWorktreeError || ev.Get(treeCommit) != nil {
+	if ev.Kind != EventWorktreeAttached && ev.Kind != EventWorktreeDetached && ev.Kind != EventWorktreeError ||
+		ev.Get(treeCommit) != nil {
 		return ev.Fields
 	}
 	fields := slices.Clone(ev.Fields)

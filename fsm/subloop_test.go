@@ -37,7 +37,8 @@ func TestAnotherStateRunsItsOwnSubloop(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				testenv.Golden(t, "testdata/trace/stop-subloop-"+name+".again", show(rec.events)+showEnd(rec.saved[len(rec.saved)-1], out))
+				testenv.Golden(t, "testdata/trace/stop-subloop-"+name+".again",
+					show(rec.events)+showEnd(rec.saved[len(rec.saved)-1], out))
 			})
 		})
 	}
@@ -56,12 +57,14 @@ func (w without) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 	return w.Library.Loop(name, from)
 }
 
-// Events about the work tree of a sub-loop inside a branch said "branch": "a/side", of which a is the branch of parallel
-// and side that of git.
+// Events about the work tree of a sub-loop inside a branch said "branch": "a/side", of which a is the branch of
+// parallel and side that of git.
 func TestWorkTreeInsideABranchIsNoPartOfItsPath(t *testing.T) {
 	t.Parallel()
-	loop, library := loadLoops(t, "name: outer\ninitial: work\nstates:\n  tree: {loop: inner, worktree: feat/x, next: work}\n  work: {parallel: {a: {loop: one}}, next: done}\n  done: {terminal: true}\n",
-		"name: one\ninitial: s\nstates:\n  s: {loop: inner, worktree: side, next: done}\n  done: {terminal: true}\n", "name: inner\ninitial: s\nstates:\n  s: {action: out x, next: done}\n  done: {terminal: true}\n")
+	loop, library := loadLoops(t, "name: outer\ninitial: work\nstates:\n  tree: {loop: inner, worktree: feat/x, "+
+		"next: work}\n  work: {parallel: {a: {loop: one}}, next: done}\n  done: {terminal: true}\n",
+		"name: one\ninitial: s\nstates:\n  s: {loop: inner, worktree: side, next: done}\n  done: {terminal: true}\n",
+		"name: inner\ninitial: s\nstates:\n  s: {action: out x, next: done}\n  done: {terminal: true}\n")
 	loop.Initial = "tree"
 	rec := &tape{}
 	cfg, _, ctx := config(loop, rec)

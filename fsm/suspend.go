@@ -11,8 +11,8 @@ import (
 // A Suspension is why a run cannot continue until a person does something.
 type Suspension struct {
 	// By is what the run waits for: an agent ("claude"), a model of one ("claude/haiku"), the server of a tool
-	// ("mcp:github"), a server of git ("git:github.com"), or the host of an address ("api.example.com"). "" = there is nothing to name: no agent is
-	// installed, and none was asked for.
+	// ("mcp:github"), a server of git ("git:github.com"), or the host of an address ("api.example.com"). "" =
+	// there is nothing to name: no agent is installed, and none was asked for.
 	By    string
 	Cause Failure
 	Why   string // for users: the state, and what the host or the server said
@@ -67,8 +67,8 @@ func (e *Executor) leadsSuspended(st *State, slot, why string, scope *expr.Scope
 	return decision{target: target, asError: true}
 }
 
-// FieldAsError is true in an [EventRoute] that no verdict chose: an action or a judge cannot succeed until a person does
-// something, and the state leads that where it leads errors.
+// FieldAsError is true in an [EventRoute] that no verdict chose: an action or a judge cannot succeed until a
+// person does something, and the state leads that where it leads errors.
 const FieldAsError = "as_error"
 
 // RouteSuspended is the route of an [EventActionError] where on_suspended was followed.
@@ -106,7 +106,10 @@ func (e *Executor) blocked(st *State, host, model string) *Suspension {
 	for _, by := range []string{host, ModelOf(host, model)} {
 		b, try := e.cfg.Circuit.Blocked(by)
 		if root.asksAll = try; b != nil && !try {
-			return &Suspension{By: by, Cause: b.Cause, Why: "state " + st.Name + " was not begun, because another run found: " + b.Why}
+			return &Suspension{
+				By: by, Cause: b.Cause,
+				Why: "state " + st.Name + " was not begun, because another run found: " + b.Why,
+			}
 		}
 	}
 	return nil
@@ -119,7 +122,8 @@ func (e *Executor) tellBlocked(s *Suspension) {
 	}
 	e.root().asksAll = false
 	if err := e.cfg.Circuit.Block(*s); err != nil {
-		e.emit(EventWarning, Field{"state", e.mem.Current}, Field{"message", "other runs do not learn that they cannot use " + s.By + ": " + err.Error()})
+		e.emit(EventWarning, Field{"state", e.mem.Current},
+			Field{"message", "other runs do not learn that they cannot use " + s.By + ": " + err.Error()})
 	}
 }
 
@@ -129,7 +133,8 @@ func (e *Executor) judgeSuspension(st *State, v Verdict) *Suspension {
 	if v.Name != "error" || !Failure(text).permanent() || e.cfg.PermanentVerdicts {
 		return nil
 	}
-	s := &Suspension{Cause: Failure(text), Why: "the judge of state " + st.Name + " cannot answer: " + value.Text(v.Details.Value("error"))}
+	s := &Suspension{Cause: Failure(text), Why: "the judge of state " + st.Name + " cannot answer: " +
+		value.Text(v.Details.Value("error"))}
 	model := cmp.Or(st.Model, e.cfg.Loop.LLM.Model)
 	if st.Evaluate != nil {
 		model = cmp.Or(st.Evaluate.Model, model)

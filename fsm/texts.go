@@ -25,7 +25,9 @@ func (s *State) EachText(found func(text string, path ...string)) {
 	}
 	if s.Branches != nil {
 		for _, b := range s.Branches.List {
-			b.State.EachText(func(text string, path ...string) { found(text, slices.Insert(path, 0, "parallel", b.Name)...) })
+			b.State.EachText(func(text string, path ...string) {
+				found(text, slices.Insert(path, 0, "parallel", b.Name)...)
+			})
 		}
 	}
 	found(s.Loop, "loop")

@@ -15,7 +15,8 @@ func (e *Executor) throttle(st *State) (decision, bool) {
 	m.Throttles[st.Name]++
 	n := m.Throttles[st.Name]
 	if n == th.Warn {
-		e.emit(EventThrottleWarn, Field{"state", st.Name}, Field{"count", int64(n)}, Field{"normal_max", int64(th.Normal)},
+		e.emit(EventThrottleWarn, Field{"state", st.Name}, Field{"count", int64(n)},
+			Field{"normal_max", int64(th.Normal)},
 			Field{"warn_max", int64(th.Warn)}, Field{"hard_max", int64(th.Hard)})
 	}
 	switch {
@@ -38,6 +39,7 @@ func (e *Executor) throttle(st *State) (decision, bool) {
 		}
 		next = target
 	}
-	e.emit(EventThrottleHard, Field{"state", st.Name}, Field{"count", int64(n)}, Field{"hard_max", int64(th.Hard)}, Field{"next", next})
+	e.emit(EventThrottleHard, Field{"state", st.Name}, Field{"count", int64(n)}, Field{"hard_max", int64(th.Hard)},
+		Field{"next", next})
 	return decision{target: target}, target != ""
 }

@@ -56,7 +56,8 @@ func (f *fake) judge(ctx context.Context, a fsm.Action) (fsm.Result, error) {
 	}
 	cost := 0.25
 	r := &fsm.Reply{
-		Host: first(a.Host, "claude"), Model: first(a.Model, "sonnet"), Session: "s1", Complete: true, Usage: fsm.Usage{Input: 10, Output: 5, CacheRead: 3, CacheWrite: 2},
+		Host: first(a.Host, "claude"), Model: first(a.Model, "sonnet"), Session: "s1", Complete: true,
+		Usage:    fsm.Usage{Input: 10, Output: 5, CacheRead: 3, CacheWrite: 2},
 		Coverage: fsm.CoverageComplete, Cost: &cost,
 	}
 	res := fsm.Result{Duration: 9 * time.Millisecond, Reply: r}
@@ -70,9 +71,14 @@ func (f *fake) judge(ctx context.Context, a fsm.Action) (fsm.Result, error) {
 		_, second, _ := strings.Cut(a.Text, "<output_b>")
 		one, _, _ := strings.Cut(a.Text, "<output_b>")
 		_, one, _ = strings.Cut(one, "<output_a>")
-		r.Answer = value.NewMap("verdict_a", yesNo(holds(one, rest)), "verdict_b", yesNo(holds(second, rest)), "confidence", 0.5, "reason", "r"+strconv.Itoa(n))
-	case slices.Contains([]fsm.Failure{fsm.FailTransient, fsm.FailRateLimited, fsm.FailAuth, fsm.FailMissing, fsm.FailTimeout, fsm.FailTruncated}, class):
-		r.Failure, r.Reason, res.ExitCode, r.Cost, r.Usage, r.Coverage = class, rest, 1, nil, fsm.Usage{}, fsm.CoverageNone
+		r.Answer = value.NewMap("verdict_a", yesNo(holds(one, rest)), "verdict_b", yesNo(holds(second, rest)),
+			"confidence", 0.5, "reason", "r"+strconv.Itoa(n))
+	case slices.Contains([]fsm.Failure{
+		fsm.FailTransient, fsm.FailRateLimited, fsm.FailAuth, fsm.FailMissing,
+		fsm.FailTimeout, fsm.FailTruncated,
+	}, class):
+		r.Failure, r.Reason, res.ExitCode, r.Cost, r.Usage, r.Coverage = class, rest, 1, nil, fsm.Usage{},
+			fsm.CoverageNone
 		if class == fsm.FailTimeout {
 			res.ExitCode, res.TimeoutKind = 124, "wall"
 		}

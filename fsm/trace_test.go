@@ -118,7 +118,10 @@ func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Res
 		case "used":
 			tokens, usd, priced := strings.Cut(arg, " ")
 			n, _ := strconv.ParseInt(tokens, 10, 64)
-			res.Reply = &fsm.Reply{Host: "fake", Complete: true, Usage: fsm.Usage{Input: n}, Coverage: fsm.CoverageComplete}
+			res.Reply = &fsm.Reply{
+				Host: "fake", Complete: true, Usage: fsm.Usage{Input: n},
+				Coverage: fsm.CoverageComplete,
+			}
 			if v, _ := strconv.ParseFloat(usd, 64); priced {
 				res.Reply.Cost, res.Reply.Priced = &v, "fake"
 			}
@@ -134,7 +137,8 @@ func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Res
 			res.ExitCode, res.TimeoutKind, res.Stderr = 124, "wall", "Action timed out"
 		case "fast":
 			res.ExitCode, res.TimeoutKind, res.Stderr = 124, fsm.TimeoutVelocity, "Action was ended"
-			res.Reply.Failure, res.Reply.Reason, res.Reply.Usage, res.Reply.Coverage = fsm.FailVelocity, "it was too fast", fsm.Usage{Input: 70}, fsm.CoveragePartial
+			res.Reply.Failure, res.Reply.Reason, res.Reply.Usage, res.Reply.Coverage = fsm.FailVelocity,
+				"it was too fast", fsm.Usage{Input: 70}, fsm.CoveragePartial
 			lines = append(lines, fmt.Sprintf("limits %v", a.Velocity))
 		case "fail":
 			return fsm.Result{}, errors.New(arg)
@@ -300,8 +304,10 @@ func clone(s *fsm.Snapshot) *fsm.Snapshot {
 	c.Messages = slices.Clone(s.Messages)
 	c.Retries, c.Throttles, c.Holds = maps.Clone(s.Retries), maps.Clone(s.Throttles), maps.Clone(s.Holds)
 	c.Answers = slices.Clone(s.Answers)
-	c.RateLimits, c.APIErrors, c.InfraErrors = maps.Clone(s.RateLimits), maps.Clone(s.APIErrors), maps.Clone(s.InfraErrors)
-	c.StallRing, c.StallCounts, c.StallPrints = slices.Clone(s.StallRing), maps.Clone(s.StallCounts), maps.Clone(s.StallPrints)
+	c.RateLimits, c.APIErrors, c.InfraErrors = maps.Clone(s.RateLimits), maps.Clone(s.APIErrors),
+		maps.Clone(s.InfraErrors)
+	c.StallRing, c.StallCounts, c.StallPrints = slices.Clone(s.StallRing), maps.Clone(s.StallCounts),
+		maps.Clone(s.StallPrints)
 	c.Evaluators = maps.Clone(s.Evaluators)
 	c.StateSpent, c.BudgetWarned = maps.Clone(s.StateSpent), maps.Clone(s.BudgetWarned)
 	if s.Result != nil {
@@ -379,7 +385,14 @@ func spawn(_ context.Context, host, _, _ string) (int, error) {
 func config(loop *fsm.Loop, rec fsm.Recorder) (fsm.Config, *fake, context.Context) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f := &fake{stop: cancel}
-	return fsm.Config{Loop: loop, World: fsm.World{Runner: f, Files: noFiles{}, Library: &children{}, MemoryUsed: memoryUsed(), Random: func() float64 { return 0.5 }, Circuit: &circuit{}, Spawn: spawn}, Journal: fsm.Journal{Recorder: rec, Verify: true}}, f, ctx
+	return fsm.Config{
+		Loop: loop,
+		World: fsm.World{
+			Runner: f, Files: noFiles{}, Library: &children{}, MemoryUsed: memoryUsed(),
+			Random: func() float64 { return 0.5 }, Circuit: &circuit{}, Spawn: spawn,
+		},
+		Journal: fsm.Journal{Recorder: rec, Verify: true},
+	}, f, ctx
 }
 
 func show(events []fsm.Event) string {
@@ -400,7 +413,8 @@ func show(events []fsm.Event) string {
 
 func showEnd(s *fsm.Snapshot, o fsm.Outcome) string {
 	return fmt.Sprintf("end %s in %s after %d steps failure=%v signal=%q error=%q\nphase %s captured %s messages %q\n",
-		o.TerminatedBy, o.FinalState, o.Steps, o.Failure, o.Signal, o.Error, s.Phase, value.AppendJSON(nil, s.Captured), s.Messages)
+		o.TerminatedBy, o.FinalState, o.Steps, o.Failure, o.Signal, o.Error, s.Phase,
+		value.AppendJSON(nil, s.Captured), s.Messages)
 }
 
 // TestTraces runs every loop in testdata/trace with the fake runner and compares all that was recorded. A run
@@ -452,14 +466,17 @@ func TestEveryCheckpointLostInTurn(t *testing.T) {
 	t.Parallel()
 	for _, file := range traceFiles(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
-		if strings.HasPrefix(name, "stop-") || strings.HasPrefix(name, "timeout-loop") || strings.HasPrefix(name, "host-") {
+		if strings.HasPrefix(name, "stop-") || strings.HasPrefix(name, "timeout-loop") ||
+			strings.HasPrefix(name, "host-") {
 			continue // these end by something from outside the run's memory
 		}
 		if name == "wait" {
 			continue // its scripts are run again and again; see TestWaitAtEveryLostRecord
 		}
 		if strings.HasPrefix(name, "retry") || name == "failover" {
-			continue // an action is done again in its step, as it should be; see TestRetriesAtEveryLostRecord, TestFailoverAtEveryLostRecord
+			// an action is done again in its step, as it should be; see TestRetriesAtEveryLostRecord,
+			// TestFailoverAtEveryLostRecord
+			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -483,7 +500,9 @@ func TestEveryCheckpointLostInTurn(t *testing.T) {
 	}
 }
 
-func lost(t *testing.T, loop *fsm.Loop, loops shelf, die int, power bool, want fsm.Outcome, whole *tape, unbroken []string) {
+func lost(t *testing.T, loop *fsm.Loop, loops shelf, die int, power bool, want fsm.Outcome, whole *tape,
+	unbroken []string,
+) {
 	t.Helper()
 	rec := &tape{die: die}
 	cfg, runner, _ := config(loop, rec)
@@ -527,8 +546,10 @@ func lost(t *testing.T, loop *fsm.Loop, loops shelf, die int, power bool, want f
 	}
 	if s := rec.saved[last]; s.Phase != fsm.PhasePending && s.Outcome == nil {
 		tail := rec.events[len(rec.events)-int(rec.seq-resumedAt):]
-		if tail[0].Kind != "loop_resume" || tail[1].Kind != "state_enter" || tail[1].Get("state") != s.Current || tail[1].Get("iteration") != int64(s.Step) || tail[1].Get("resumed") != true {
-			t.Errorf("batch %d lost (power %v): the state in flight is not entered again:\n%s", die, power, show(tail[:2]))
+		if tail[0].Kind != "loop_resume" || tail[1].Kind != "state_enter" || tail[1].Get("state") != s.Current ||
+			tail[1].Get("iteration") != int64(s.Step) || tail[1].Get("resumed") != true {
+			t.Errorf("batch %d lost (power %v): the state in flight is not entered again:\n%s", die, power,
+				show(tail[:2]))
 		}
 	}
 	got.Duration, want.Duration = 0, 0
@@ -536,11 +557,14 @@ func lost(t *testing.T, loop *fsm.Loop, loops shelf, die int, power bool, want f
 		t.Errorf("batch %d lost (power %v): want end %+v, got %+v", die, power, want, got)
 	}
 	w, g := whole.saved[len(whole.saved)-1], rec.saved[len(rec.saved)-1]
-	if a, b := value.AppendJSON(nil, withoutLogs(w.Captured)), value.AppendJSON(nil, withoutLogs(g.Captured)); string(a) != string(b) {
+	if a, b := value.AppendJSON(nil, withoutLogs(w.Captured)),
+		value.AppendJSON(nil, withoutLogs(g.Captured)); string(a) != string(b) {
 		t.Errorf("batch %d lost (power %v): want captures %s, got %s", die, power, a, b)
 	}
-	if !slices.Equal(w.Messages, g.Messages) || !reflect.DeepEqual(w.Edges, g.Edges) || !maps.Equal(w.Retries, g.Retries) {
-		t.Errorf("batch %d lost (power %v): messages or counters differ: want %v %v %v, got %v %v %v", die, power, w.Messages, w.Edges, w.Retries, g.Messages, g.Edges, g.Retries)
+	if !slices.Equal(w.Messages, g.Messages) || !reflect.DeepEqual(w.Edges, g.Edges) ||
+		!maps.Equal(w.Retries, g.Retries) {
+		t.Errorf("batch %d lost (power %v): messages or counters differ: want %v %v %v, got %v %v %v", die, power,
+			w.Messages, w.Edges, w.Retries, g.Messages, g.Edges, g.Retries)
 	}
 	for i, again := range second.ran {
 		if finished[again] {
@@ -594,7 +618,8 @@ func TestNothingIsDoneUnrecorded(t *testing.T) {
 				}
 			}
 			if !errors.Is(err, errDied) || len(runner.ran) != started || shown != len(rec.events) {
-				t.Errorf("batch %d failed: error %v, %d actions run but %d recorded, %d events shown of %d recorded", die, err, len(runner.ran), started, shown, len(rec.events))
+				t.Errorf("batch %d failed: error %v, %d actions run but %d recorded, %d events shown of %d recorded",
+					die, err, len(runner.ran), started, shown, len(rec.events))
 			}
 		}
 	})
@@ -625,7 +650,8 @@ func TestResumeWithAHigherCapGoesOnWithTheWork(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := fmt.Sprintf("ran %v\nresumed with a higher cap: ran %v, %s in %s after %d steps\n", first.ran, second.ran, out.TerminatedBy, out.FinalState, out.Steps)
+				got := fmt.Sprintf("ran %v\nresumed with a higher cap: ran %v, %s in %s after %d steps\n", first.ran,
+					second.ran, out.TerminatedBy, out.FinalState, out.Steps)
 				testenv.Golden(t, "testdata/trace/resume-higher-"+name+".again", got)
 			})
 		})

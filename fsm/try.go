@@ -143,6 +143,7 @@ func (e *Executor) countTry(st *State) {
 	}
 	m.Wait = nil
 	m.Tries++
-	e.emit(EventActionRetry, Field{"state", st.Name}, Field{"retry", int64(m.Tries)}, Field{"times", int64(st.Retry.Times)},
+	e.emit(EventActionRetry, Field{"state", st.Name}, Field{"retry", int64(m.Tries)},
+		Field{"times", int64(st.Retry.Times)},
 		Field{"backoff_seconds", seconds(w.Until.Sub(w.Since))})
 }

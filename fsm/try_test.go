@@ -55,7 +55,8 @@ func TestRetriesAtEveryLostRecord(t *testing.T) {
 				rec := &tape{die: die}
 				cfg, first, _ := config(loop, rec)
 				begin := time.Now()
-				if _, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(context.Background()); !errors.Is(err, errDied) {
+				if _, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(context.Background()); !errors.Is(err,
+					errDied) {
 					t.Fatalf("batch %d lost: the run went on: %v", die, err)
 				}
 				last := len(rec.saved) - 1
@@ -69,17 +70,20 @@ func TestRetriesAtEveryLostRecord(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got.FinalState != want.FinalState || got.TerminatedBy != want.TerminatedBy || got.Steps != want.Steps {
+				if got.FinalState != want.FinalState || got.TerminatedBy != want.TerminatedBy ||
+					got.Steps != want.Steps {
 					t.Errorf("batch %d lost (power %v): it ended as %+v, want %+v", die, power, got, want)
 				}
 				if ended := triesEnded(rec.events); !slices.Equal(ended, triesEnded(whole.events)) {
-					t.Errorf("batch %d lost (power %v): recorded tries %v, want %v", die, power, ended, triesEnded(whole.events))
+					t.Errorf("batch %d lost (power %v): recorded tries %v, want %v", die, power, ended,
+						triesEnded(whole.events))
 				}
 				if n := len(first.ran) + len(second.ran); n > len(unbroken.ran)+1 && !power {
 					t.Errorf("batch %d lost: %d tries in all, %d in an unbroken run", die, n, len(unbroken.ran))
 				}
 				if now := time.Since(begin); now > took+time.Second && !power {
-					t.Errorf("batch %d lost: both took %s, the unbroken run %s: a resumed run waits the rest", die, now, took)
+					t.Errorf("batch %d lost: both took %s, the unbroken run %s: a resumed run waits the rest", die,
+						now, took)
 				}
 			}
 		}
@@ -173,7 +177,9 @@ func TestAPauseBetweenTwoTries(t *testing.T) {
 		if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); err != nil || len(runner.ran) != 1 {
 			t.Fatalf("paused: %v, tries %v", err, runner.ran)
 		}
-		held := slices.IndexFunc(rec.saved, func(s *fsm.Snapshot) bool { return s.Waiting() != nil && s.Waiting().Why == fsm.WaitPaused })
+		held := slices.IndexFunc(rec.saved, func(s *fsm.Snapshot) bool {
+			return s.Waiting() != nil && s.Waiting().Why == fsm.WaitPaused
+		})
 		if held < 0 {
 			t.Fatal("no record of the pause")
 		}

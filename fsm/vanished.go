@@ -13,6 +13,9 @@ func (e *Executor) workdir() result {
 	}
 	path := cmp.Or(e.dir, e.cfg.Dir)
 	e.emit(EventWorkdirVanished, Field{"state", e.mem.Current}, Field{"path", path})
-	e.end(Outcome{TerminatedBy: EndWorkdirVanished, Error: "Working directory vanished mid-run: " + path, Refused: true})
+	e.end(Outcome{
+		TerminatedBy: EndWorkdirVanished, Error: "Working directory vanished mid-run: " + path,
+		Refused: true,
+	})
 	return ended
 }

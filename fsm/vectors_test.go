@@ -30,7 +30,8 @@ func similar(got, want any) bool {
 	case string:
 		g, ok := got.(string)
 		head, tail, open := strings.Cut(w, "<any>")
-		return ok && (g == w || open && len(g) >= len(head)+len(tail) && strings.HasPrefix(g, head) && strings.HasSuffix(g, tail))
+		return ok && (g == w || open && len(g) >= len(head)+len(tail) && strings.HasPrefix(g, head) &&
+			strings.HasSuffix(g, tail))
 	case []any:
 		g, ok := got.([]any)
 		if !ok || len(g) != len(w) {
@@ -164,7 +165,8 @@ func TestEvaluatorVectors(t *testing.T) {
 			}
 			cfg := vectorEvaluate(t, testenv.At[*value.Map](c, "config"))
 			ev := Evidence{
-				Output: testenv.At[string](c, "output"), ExitCode: int(testenv.At[int64](c, "exit_code")), Acted: true, Files: dir,
+				Output: testenv.At[string](c, "output"), ExitCode: int(testenv.At[int64](c, "exit_code")),
+				Acted: true, Files: dir,
 				Diff: func() (Result, error) {
 					return Result{ExitCode: 129, Stderr: "fatal: not a git repository"}, nil
 				},
@@ -194,7 +196,8 @@ func TestEvaluatorVectors(t *testing.T) {
 					t.Errorf("call %d: verdict %q, want %q", i, v.Name, want)
 				}
 				if want := testenv.At[*value.Map](call, "details"); !sameJSON(t, v.Details, want) {
-					t.Errorf("call %d: details\n%s, want\n%s", i, value.AppendJSON(nil, v.Details), value.AppendJSON(nil, want))
+					t.Errorf("call %d: details\n%s, want\n%s", i, value.AppendJSON(nil, v.Details),
+						value.AppendJSON(nil, want))
 				}
 			}
 		})
@@ -209,8 +212,10 @@ func TestSignalVectors(t *testing.T) {
 		want := testenv.At[*value.Map](c, "signal")
 		check := func(how string, s *SignalScanner) {
 			kind, payload, found := s.Signal()
-			if found != (want != nil) || kind != testenv.At[string](want, "type") || payload != testenv.At[string](want, "payload") {
-				t.Errorf("%s %s: %q gave %q %q %v, want %s", testenv.At[string](c, "id"), how, output, kind, payload, found, value.Repr(want))
+			if found != (want != nil) || kind != testenv.At[string](want, "type") ||
+				payload != testenv.At[string](want, "payload") {
+				t.Errorf("%s %s: %q gave %q %q %v, want %s", testenv.At[string](c, "id"), how, output, kind, payload,
+					found, value.Repr(want))
 			}
 		}
 		var whole, single SignalScanner
@@ -240,7 +245,8 @@ func TestFailureVectors(t *testing.T) {
 	t.Parallel()
 	_, cases := testenv.Vectors(t, "testdata/vectors/failure.jsonl")
 	for _, c := range cases {
-		class, kind := FailureClass(testenv.At[string](c, "text"), int(testenv.At[int64](c, "exit_code")), testenv.At[bool](c, "result_seen"))
+		class, kind := FailureClass(testenv.At[string](c, "text"), int(testenv.At[int64](c, "exit_code")),
+			testenv.At[bool](c, "result_seen"))
 		if class != testenv.At[string](c, "class") || kind != testenv.At[string](c, "kind") {
 			t.Errorf("%s: %s %s, want %s", testenv.At[string](c, "id"), class, kind, value.AppendJSON(nil, c))
 		}
@@ -253,7 +259,8 @@ func TestStallVectors(t *testing.T) {
 	for _, c := range cases {
 		t.Run(testenv.At[string](c, "id"), func(t *testing.T) {
 			cfg := &Stall{
-				Window: int(testenv.At[int64](c, "window")), RecurrentWindow: int(testenv.At[int64](c, "recurrent_window")), OnRepeated: "abort",
+				Window:          int(testenv.At[int64](c, "window")),
+				RecurrentWindow: int(testenv.At[int64](c, "recurrent_window")), OnRepeated: "abort",
 			}
 			if testenv.At[string](c, "mode") == "route" {
 				cfg.OnRepeated = "recover"

@@ -105,7 +105,8 @@ func (e *Executor) act(st *State) (Result, error) {
 		mode = KindShell // only reached through next, where the action of a contract state does run
 	}
 	a := Action{
-		Kind: mode, Text: text, Call: call, State: st.Name, Step: m.Step, Keep: e.keep.has(st.Capture), Model: st.Model, Agent: st.Agent, Tools: st.Tools,
+		Kind: mode, Text: text, Call: call, State: st.Name, Step: m.Step, Keep: e.keep.has(st.Capture),
+		Model: st.Model, Agent: st.Agent, Tools: st.Tools,
 		RSS: e.budgeted(), Outer: e.outer, At: e.visitAddress(), Dir: e.dir, Sandbox: e.sandbox(st),
 	}
 	switch mode {
@@ -193,7 +194,8 @@ func (e *Executor) act(st *State) (Result, error) {
 		e.clearCircuit(res, chosen.Model)
 		e.keepSession(st, res)
 		if e.failsOver(st, e.cfg.Loop.PromptHosts(st), chosen, st.Model, &res, false) {
-			m.Phase, m.Result = PhaseActing, nil // what the first agent came to is not judged, even if the process dies now
+			// what the first agent came to is not judged, even if the process dies now
+			m.Phase, m.Result = PhaseActing, nil
 			return res, errFailover
 		}
 		m.Handover = ""
@@ -260,8 +262,8 @@ func (e *Executor) run(a Action, out func(string)) (Result, error) {
 	return res, err
 }
 
-// tellRefused reports what the sandbox of an action did not let it reach that has no event of its own: a judge, a script
-// that makes a list or is waited for. What is waited for is looked at often, and says it once.
+// tellRefused reports what the sandbox of an action did not let it reach that has no event of its own: a judge,
+// a script that makes a list or is waited for. What is waited for is looked at often, and says it once.
 func (e *Executor) tellRefused(state, refused string) {
 	said := AttemptMark(e.mem.Step, 0) + " " + refused
 	if refused == "" || e.notLet == said {
@@ -269,7 +271,8 @@ func (e *Executor) tellRefused(state, refused string) {
 	}
 	e.notLet = said
 	list := strings.Fields(refused)
-	e.emit(EventWarning, Field{"state", state}, Field{"message", "a sandbox " + NotLet(list)}, Field{"refused", anyTexts(list)})
+	e.emit(EventWarning, Field{"state", state}, Field{"message", "a sandbox " + NotLet(list)},
+		Field{"refused", anyTexts(list)})
 }
 
 // attempt runs an action whose attempt was counted, and takes that back if the action could not be started.
@@ -429,7 +432,8 @@ func (e *Executor) capture(st *State, res Result) error {
 		if res.TimeoutKind != "" {
 			kind = res.TimeoutKind
 		}
-		rec := value.NewMap("output", strings.TrimRight(res.Stdout, "\r\n"), "stderr", res.Stderr, "exit_code", int64(res.ExitCode),
+		rec := value.NewMap("output", strings.TrimRight(res.Stdout, "\r\n"), "stderr", res.Stderr, "exit_code",
+			int64(res.ExitCode),
 			"duration_ms", res.Duration.Milliseconds(), "failure_type", failure, "timeout_kind", kind)
 		if res.File != "" {
 			rec.Set("file", res.File)
@@ -501,7 +505,8 @@ func (e *Executor) onNext(st *State, res Result, why *Suspension) decision {
 		slot = onError
 	case res.ExitCode != 0 && onError != "":
 		slot = onError
-		if st.RetryableExitCodes != nil && !slices.Contains(st.RetryableExitCodes, res.ExitCode) && st.OnRetryExhausted != "" {
+		if st.RetryableExitCodes != nil && !slices.Contains(st.RetryableExitCodes, res.ExitCode) &&
+			st.OnRetryExhausted != "" {
 			slot = st.OnRetryExhausted
 		}
 	case res.TimeoutKind == TimeoutVelocity:

@@ -43,7 +43,8 @@ type Wait struct {
 	By   string // the user who paused the run; "" = it is not known
 
 	Paused time.Time // a user paused the run in this wait, which continues; zero = no one did
-	Retry  bool      // of WaitCircuit, WaitSpend and WaitQuota: the next try of the action follows, whose own wait is over
+	// of WaitCircuit, WaitSpend and WaitQuota: the next try of the action follows, whose own wait is over
+	Retry bool
 
 	// What follows is of WaitState, whose Wait is made of an Awaiting where it is asked for.
 	Event    string // the name of the signal that is; "" = none is
@@ -102,7 +103,8 @@ func (m *Snapshot) waits(address, path string) iter.Seq[OpenWait] {
 
 // eachWait reports whether more is wanted.
 func (m *Snapshot) eachWait(address, path string, yield func(OpenWait) bool) bool {
-	if o := m.Outcome; o != nil && o.TerminatedBy != EndInterrupted && o.TerminatedBy != EndUserStopped && o.TerminatedBy != EndTimeout && o.TerminatedBy != EndParked {
+	if o := m.Outcome; o != nil && o.TerminatedBy != EndInterrupted && o.TerminatedBy != EndUserStopped &&
+		o.TerminatedBy != EndTimeout && o.TerminatedBy != EndParked {
 		return true
 	}
 	address += "/" + strconv.Itoa(m.Step)
@@ -131,7 +133,8 @@ func (e *Executor) now() time.Time { return e.machine.now }
 func (e *Executor) plan(why, tier, state string, d time.Duration) {
 	now, around := e.wall(), e.mem.Wait
 	e.mem.Wait = &Wait{
-		Why: why, Tier: tier, State: state, Since: now, Until: now.Add(d.Round(time.Millisecond)), Retry: around != nil && (around.Why == WaitRetry || around.Retry),
+		Why: why, Tier: tier, State: state, Since: now, Until: now.Add(d.Round(time.Millisecond)),
+		Retry: around != nil && (around.Why == WaitRetry || around.Retry),
 	}
 }
 
@@ -189,7 +192,8 @@ func (e *Executor) awaitRelease() result {
 		e.rests()    // what a user holds is not at work
 		return again // to be stopped
 	}
-	e.emit(EventNote, Field{"state", m.Current}, Field{"message", "the run continues"}, Field{"paused_seconds", seconds(paused)})
+	e.emit(EventNote, Field{"state", m.Current}, Field{"message", "the run continues"},
+		Field{"paused_seconds", seconds(paused)})
 	return pass
 }
 
@@ -290,7 +294,8 @@ func (e *Executor) stillWaiting(w Wait) {
 		tier = w.Why
 	}
 	e.emit(EventRateLimitWaiting, Field{"state", w.State}, Field{"elapsed_seconds", seconds(so)},
-		Field{"next_attempt_at", epoch(w.Until)}, Field{"total_waited_seconds", seconds(e.mem.RateLimits[w.State].Waited + so)},
+		Field{"next_attempt_at", epoch(w.Until)},
+		Field{"total_waited_seconds", seconds(e.mem.RateLimits[w.State].Waited + so)},
 		Field{"budget_seconds", seconds(st.RateLimitMaxWait)}, Field{"tier", tier})
 	e.record(false)
 }
@@ -315,7 +320,8 @@ func (e *Executor) announceWait(text string) {
 	if w.Host != "" {
 		fields = append(fields, Field{"host", w.Host})
 	}
-	e.emit(EventNote, append(fields, Field{"seconds", seconds(w.Until.Sub(w.Since))}, Field{"until", FormatTime(w.Until)})...)
+	e.emit(EventNote,
+		append(fields, Field{"seconds", seconds(w.Until.Sub(w.Since))}, Field{"until", FormatTime(w.Until)})...)
 }
 
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }

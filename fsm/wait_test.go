@@ -161,9 +161,15 @@ func TestAStoppedRunStillTellsWhatItWaitsFor(t *testing.T) {
 	}{
 		{"loops stop", "prompt-reset", &fsm.Stop{ByUser: true}, 0, fsm.EndUserStopped, fsm.WaitRateLimit},
 		{"Ctrl-C", "prompt-reset", &fsm.Stop{Signal: "SIGINT"}, 0, fsm.EndInterrupted, fsm.WaitRateLimit},
-		{"Ctrl-C while another run is refused", "prompt-reset", &fsm.Stop{Signal: "SIGINT"}, time.Hour, fsm.EndInterrupted, fsm.WaitCircuit},
+		{
+			"Ctrl-C while another run is refused", "prompt-reset", &fsm.Stop{Signal: "SIGINT"}, time.Hour,
+			fsm.EndInterrupted, fsm.WaitCircuit,
+		},
 		{"a timeout", "timeout-loop-rate-limit", nil, 0, fsm.EndTimeout, fsm.WaitRateLimit},
-		{"a timeout while another run is refused", "timeout-loop-rate-limit", nil, time.Hour, fsm.EndTimeout, fsm.WaitCircuit},
+		{
+			"a timeout while another run is refused", "timeout-loop-rate-limit", nil, time.Hour, fsm.EndTimeout,
+			fsm.WaitCircuit,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

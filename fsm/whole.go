@@ -13,7 +13,8 @@ func (e *Executor) whole(st *State, cfg *Evaluate, ev Evidence, res *Result) (Ev
 	case !ev.Cut, ev.ExitCode != 0 && !evaluators[cfg.Type].anyExit, !slices.Contains(readers, cfg.Type):
 	case res.File == "" && cfg.Type == "mcp_result": // its exit code says enough
 	case res.File == "":
-		return ev, fmt.Errorf("the output of state %s is cut, and %s needs all of it: there is no folder to keep it in", st.Name, cfg.Type)
+		return ev, fmt.Errorf("the output of state %s is cut, and %s needs all of it: there is no folder "+
+			"to keep it in", st.Name, cfg.Type)
 	default:
 		text, err := e.readText(res.File)
 		if err != nil {
@@ -25,7 +26,10 @@ func (e *Executor) whole(st *State, cfg *Evaluate, ev Evidence, res *Result) (Ev
 }
 
 // readers are the evaluators that read an output as data. A model is told that it sees a part.
-var readers = []string{"output_numeric", "output_json", "output_contains", "convergence", "classify", "jq", "harbor_scorer", "mcp_result", "comparator", EvaluateLearning}
+var readers = []string{
+	"output_numeric", "output_json", "output_contains", "convergence", "classify", "jq",
+	"harbor_scorer", "mcp_result", "comparator", EvaluateLearning,
+}
 
 // readText reads the file of an output as text.
 func (e *Executor) readText(file string) (string, error) {

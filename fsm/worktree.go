@@ -162,7 +162,8 @@ func (e *Executor) freeTree(name string) string {
 
 // reattach makes the work tree of a resumed sub-loop again if it is gone.
 func (e *Executor) reattach(st *State, c *Child) error {
-	res, err := e.git(st, "looking for the work tree of branch "+c.Branch, c.Worktree, ownTree+`tree=`+value.ShellQuote(c.Worktree)+`
+	res, err := e.git(st, "looking for the work tree of branch "+c.Branch, c.Worktree,
+		ownTree+`tree=`+value.ShellQuote(c.Worktree)+`
 if finish "$tree" || [ ! -e "$tree" ]; then
   git worktree prune && git worktree add -q -- "$tree" `+value.ShellQuote(c.Branch)+` >&2 || exit
 else
@@ -183,7 +184,8 @@ own "$tree"`)
 // run is resumed.
 func (e *Executor) detach(st *State, c *Child) bool {
 	if c.Worktree != "" {
-		res, err := e.git(st, "removing the work tree of branch "+c.Branch, c.Worktree, ownTree+"tree="+value.ShellQuote(c.Worktree)+`
+		res, err := e.git(st, "removing the work tree of branch "+c.Branch, c.Worktree,
+			ownTree+"tree="+value.ShellQuote(c.Worktree)+`
 finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
 		if errors.Is(err, errHalted) {
 			return false
@@ -202,7 +204,8 @@ func (e *Executor) detached(st *State, c *Child, res Result, err error) {
 			text = err.Error()
 		}
 		fields = append(fields, Field{"kept", true})
-		e.emit(EventWarning, Field{"state", st.Name}, Field{"message", "the work tree " + c.Worktree + " was kept: " + text})
+		e.emit(EventWarning, Field{"state", st.Name},
+			Field{"message", "the work tree " + c.Worktree + " was kept: " + text})
 	}
 	e.emit(EventWorktreeDetached, fields...)
 }
@@ -216,7 +219,8 @@ func (e *Executor) git(st *State, doing, tree, script string) (Result, error) {
 // gitAt is git for a script that changes files outside of work trees that it makes; at is the address of its step.
 func (e *Executor) gitAt(at string, st *State, doing, tree, script string) (Result, error) {
 	res, err := e.run(Action{
-		Kind: KindShell, Text: script, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, At: at, Dir: e.dir,
+		Kind: KindShell, Text: script, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer,
+		At: at, Dir: e.dir,
 		Timeout: st.Timeout, Quiet: true, Git: doing, Tree: tree,
 	}, nil)
 	if e.ending() || errors.Is(err, ErrScarce) {

@@ -69,7 +69,8 @@ func (r *pausedMemory) Record(_ context.Context, b *fsm.Batch) error {
 func TestKeptWorkTreeSurvivesADeathBeforeTheNextVisit(t *testing.T) {
 	t.Parallel()
 	dir, home := t.TempDir(), t.TempDir()
-	script := "git init -q -b trunk && git -c user.name=n -c user.email=n@example.org commit -q --allow-empty -m start && git branch side"
+	script := "git init -q -b trunk && git -c user.name=n -c user.email=n@example.org commit -q --allow-empty -m " +
+		"start && git branch side"
 	init := exec.Command("bash", "-c", script)
 	init.Dir, init.Env = dir, append(os.Environ(), "HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
 	if out, err := init.CombinedOutput(); err != nil {
@@ -83,12 +84,14 @@ func TestKeptWorkTreeSurvivesADeathBeforeTheNextVisit(t *testing.T) {
 		return &fsm.State{Name: name, Loop: "inner", Worktree: "side", On: map[string]string{"yes": next}}
 	}
 	outer := &fsm.Loop{Name: "outer", Initial: "one", MaxSteps: 9, MaxEdgeRevisits: 9, States: map[string]*fsm.State{
-		"one": visit("one", "two"), "two": visit("two", "done"), "done": {Name: "done", Terminal: true, On: map[string]string{}},
+		"one": visit("one", "two"), "two": visit("two", "done"),
+		"done": {Name: "done", Terminal: true, On: map[string]string{}},
 	}}
 	runner, rec := &gitRunner{dir: dir, home: home, nth: 2}, &pausedMemory{}
 	cfg := fsm.Config{
 		Loop: outer, Dir: dir, World: fsm.World{Runner: runner, Files: realFiles{}, Library: oneLoop{inner}},
-		Journal: fsm.Journal{Recorder: rec, Verify: true}, Control: fsm.Control{Held: func() <-chan struct{} { return runner.held }},
+		Journal: fsm.Journal{Recorder: rec, Verify: true},
+		Control: fsm.Control{Held: func() <-chan struct{} { return runner.held }},
 	}
 	if out, err := fsm.Start(cfg, value.NewMap(), time.Now()).Run(t.Context()); err == nil || !rec.paused {
 		t.Fatalf("the run did not pause: %+v %v", out, err)

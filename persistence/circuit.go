@@ -190,7 +190,8 @@ type Block struct {
 func (c *Circuit) Blocks() (list []Block) {
 	for _, r := range c.read() {
 		if r.blocks() {
-			list = append(list, Block{By: r.Host, Cause: r.Cause, Why: r.Why, Since: time.UnixMicro(int64(r.FirstSeen * 1e6)).UTC()})
+			list = append(list,
+				Block{By: r.Host, Cause: r.Cause, Why: r.Why, Since: time.UnixMicro(int64(r.FirstSeen * 1e6)).UTC()})
 		}
 	}
 	slices.SortFunc(list, func(a, b Block) int { return cmp.Compare(a.By, b.By) })

@@ -25,7 +25,8 @@ func aged(t *testing.T, c *Circuit, by time.Duration) {
 	}
 }
 
-// An agent that no run can use is asked once a minute by one of all that want to, is reported once, and is no rate limit.
+// An agent that no run can use is asked once a minute by one of all that want to, is reported once, and is no
+// rate limit.
 func TestCircuitBlocks(t *testing.T) {
 	t.Parallel()
 	c := ProjectCircuit(filepath.Join(t.TempDir(), ".loops"))
@@ -33,7 +34,10 @@ func TestCircuitBlocks(t *testing.T) {
 		t.Fatalf("nothing is noted, and %+v %v is", s, try)
 	}
 	until := time.Now().Add(time.Hour).Round(time.Second)
-	for _, s := range []fsm.Suspension{{By: "claude", Cause: fsm.FailAuth, Why: "expired"}, {By: "codex/o9", Cause: fsm.FailModel, Why: "unknown"}} {
+	for _, s := range []fsm.Suspension{
+		{By: "claude", Cause: fsm.FailAuth, Why: "expired"},
+		{By: "codex/o9", Cause: fsm.FailModel, Why: "unknown"},
+	} {
 		if err := c.Block(s); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +45,8 @@ func TestCircuitBlocks(t *testing.T) {
 	if err := c.Limited("claude", until); err != nil {
 		t.Fatal(err)
 	}
-	if s, try := c.Blocked("claude"); s == nil || *s != (fsm.Suspension{By: "claude", Cause: fsm.FailAuth, Why: "expired"}) || try {
+	if s, try := c.Blocked("claude"); s == nil ||
+		*s != (fsm.Suspension{By: "claude", Cause: fsm.FailAuth, Why: "expired"}) || try {
 		t.Errorf("blocked: %+v, try %v", s, try)
 	}
 	if s, _ := c.Blocked("codex"); s != nil {
@@ -69,7 +74,8 @@ func TestCircuitBlocks(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d of 20 runs try, want 1", n)
 	}
-	if err := c.Block(fsm.Suspension{By: "claude", Cause: fsm.FailBilling, Why: "unpaid"}); err != nil || c.Alarm("claude") {
+	if err := c.Block(fsm.Suspension{By: "claude", Cause: fsm.FailBilling, Why: "unpaid"}); err != nil ||
+		c.Alarm("claude") {
 		t.Errorf("blocked again: %v, or it is reported again", err)
 	}
 	aged(t, c, 3*time.Hour)
@@ -80,7 +86,8 @@ func TestCircuitBlocks(t *testing.T) {
 	if err != nil || len(gone) != 1 || gone[0].By != "codex/o9" {
 		t.Errorf("unblocked %+v, %v", gone, err)
 	}
-	if err := c.Answered("claude", time.Now().Add(time.Second)); err != nil || slices.ContainsFunc(c.Blocks(), func(b Block) bool { return b.By == "claude" }) {
+	if err := c.Answered("claude", time.Now().Add(time.Second)); err != nil ||
+		slices.ContainsFunc(c.Blocks(), func(b Block) bool { return b.By == "claude" }) {
 		t.Errorf("claude answered, and is blocked still: %+v, %v", c.Blocks(), err)
 	}
 }

@@ -25,18 +25,24 @@ func TestCircuitReads(t *testing.T) {
 		text  string
 		waits bool
 	}{
-		"of little-loops":        {fmt.Sprintf(`{"first_seen": %.3f, "last_seen": %.3f, "attempts": 2, "estimated_recovery_at": %.3f}`, now-5, now, soon), true},
+		"of little-loops": {
+			fmt.Sprintf(`{"first_seen": %.3f, "last_seen": %.3f, "attempts": 2, "estimated_recovery_at": %.3f}`,
+				now-5, now, soon), true,
+		},
 		"without what is unused": {fmt.Sprintf(`{"last_seen": %f, "estimated_recovery_at": %f}`, now, soon), true},
 		"over":                   {fmt.Sprintf(`{"last_seen": %f, "estimated_recovery_at": %f}`, now, now-1), false},
-		"stale":                  {fmt.Sprintf(`{"last_seen": %f, "estimated_recovery_at": %f}`, now-3601, soon), false},
-		"last_seen missing":      {fmt.Sprintf(`{"estimated_recovery_at": %f}`, soon), false},
-		"for ever":               {fmt.Sprintf(`{"last_seen": %f, "estimated_recovery_at": 1e300}`, now), false},
-		"null":                   {fmt.Sprintf(`{"last_seen": %f, "estimated_recovery_at": null}`, now), false},
-		"empty":                  {``, false},
-		"cut":                    {`{"last_seen": 1`, false},
-		"no object":              {`[1]`, false},
-		"texts":                  {`{"last_seen": "now", "estimated_recovery_at": "soon"}`, false},
-		"binary":                 {"\x00\xff", false},
+		"stale": {
+			fmt.Sprintf(`{"last_seen": %f, "estimated_recovery_at": %f}`, now-3601, soon),
+			false,
+		},
+		"last_seen missing": {fmt.Sprintf(`{"estimated_recovery_at": %f}`, soon), false},
+		"for ever":          {fmt.Sprintf(`{"last_seen": %f, "estimated_recovery_at": 1e300}`, now), false},
+		"null":              {fmt.Sprintf(`{"last_seen": %f, "estimated_recovery_at": null}`, now), false},
+		"empty":             {``, false},
+		"cut":               {`{"last_seen": 1`, false},
+		"no object":         {`[1]`, false},
+		"texts":             {`{"last_seen": "now", "estimated_recovery_at": "soon"}`, false},
+		"binary":            {"\x00\xff", false},
 	} {
 		c2 := &Circuit{Path: filepath.Join(t.TempDir(), "c.json")}
 		if err := os.WriteFile(c2.Path, []byte(c.text), 0o644); err != nil {
@@ -46,7 +52,8 @@ func TestCircuitReads(t *testing.T) {
 			t.Errorf("%s: waits %v until %v, want %v", name, got, refusedUntil(c2, "h"), c.waits)
 		}
 		// Whatever was there, the next refusal counts.
-		if err := c2.Limited("h", time.Now().Add(time.Hour)); err != nil || time.Until(refusedUntil(c2, "h")) < 59*time.Minute {
+		if err := c2.Limited("h", time.Now().Add(time.Hour)); err != nil ||
+			time.Until(refusedUntil(c2, "h")) < 59*time.Minute {
 			t.Errorf("%s: after another refusal: until %v, error %v", name, refusedUntil(c2, "h"), err)
 		}
 	}
@@ -91,8 +98,10 @@ func TestCircuitOfManyRuns(t *testing.T) {
 func TestCircuitOfOtherHosts(t *testing.T) {
 	t.Parallel()
 	before, now := time.Now().Add(-time.Minute), time.Now()
-	soon, late := now.Add(10*time.Minute).Truncate(time.Second).UTC(), now.Add(20*time.Minute).Truncate(time.Second).UTC()
-	ofReference := fmt.Sprintf(`{"first_seen": 1.0, "last_seen": %d, "attempts": 2, "estimated_recovery_at": %d}`, before.Unix(), soon.Unix())
+	soon, late := now.Add(10*time.Minute).Truncate(time.Second).UTC(),
+		now.Add(20*time.Minute).Truncate(time.Second).UTC()
+	ofReference := fmt.Sprintf(`{"first_seen": 1.0, "last_seen": %d, "attempts": 2, "estimated_recovery_at": %d}`,
+		before.Unix(), soon.Unix())
 	type refused struct {
 		by    string
 		until time.Time
@@ -110,7 +119,9 @@ func TestCircuitOfOtherHosts(t *testing.T) {
 			false,
 		},
 		{
-			"two hosts", "", func(c *Circuit) error { return errors.Join(c.Limited("claude", late), c.Limited("codex", soon)) },
+			"two hosts", "", func(c *Circuit) error {
+				return errors.Join(c.Limited("claude", late), c.Limited("codex", soon))
+			},
 			map[string]refused{"claude": {"claude", late}, "codex": {"codex", soon}, "qwen": {}, "": {"claude", late}},
 			false,
 		},

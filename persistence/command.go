@@ -90,7 +90,8 @@ type EndedError struct {
 
 func (e *EndedError) Error() string {
 	if e.Meant != AnySegment && e.Meant != e.Segment {
-		return fmt.Sprintf("run %s has been resumed since: the command was meant for its segment %d, and it is in segment %d", e.ID, e.Meant, e.Segment)
+		return fmt.Sprintf("run %s has been resumed since: the command was meant for its segment %d, and it is "+
+			"in segment %d", e.ID, e.Meant, e.Segment)
 	}
 	return fmt.Sprintf("run %s is %s: commands no longer have an effect", e.ID, e.Status)
 }
@@ -127,7 +128,8 @@ const MaxCommand = 1 << 20
 // AppendCommand appends a command as it is recorded: a JSON object on one line, without its end, closed with a
 // checksum. One that ParseCommand could not read again is an error.
 func AppendCommand(dst []byte, c Command) ([]byte, error) {
-	m := value.NewMap("n", int64(c.N), "command", string(c.Kind), "at", fsm.FormatTime(c.At), "segment", int64(c.Segment))
+	m := value.NewMap("n", int64(c.N), "command", string(c.Kind), "at", fsm.FormatTime(c.At), "segment",
+		int64(c.Segment))
 	if c.Args != nil {
 		m.Set("args", c.Args)
 	}
@@ -156,7 +158,8 @@ func ParseCommand(line []byte) (Command, error) {
 	if m == nil {
 		return Command{}, errors.New("expected an object")
 	}
-	n, kind, at, segment := valueOf[int64](m, "n"), valueOf[string](m, "command"), valueOf[string](m, "at"), valueOf[int64](m, "segment")
+	n, kind, at, segment := valueOf[int64](m, "n"), valueOf[string](m, "command"), valueOf[string](m, "at"),
+		valueOf[int64](m, "segment")
 	_, numbered := m.Get("segment")
 	if n < 1 || kind == "" || !numbered || segment < AnySegment {
 		return Command{}, errors.New("a key is missing, or has a value that it cannot have")

@@ -168,10 +168,13 @@ func sumRun(h hash.Hash, r Run) {
 		options = value.NewMap()
 	}
 	m := value.NewMap(
-		"id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "status", string(r.Status), "archived", r.Archived, "foreign", r.Foreign,
-		"state", r.State, "step", r.Step, "passes", r.Passes, "max_steps", r.MaxSteps, "elapsed", r.Elapsed.Milliseconds(),
+		"id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "status", string(r.Status), "archived", r.Archived,
+		"foreign", r.Foreign,
+		"state", r.State, "step", r.Step, "passes", r.Passes, "max_steps", r.MaxSteps, "elapsed",
+		r.Elapsed.Milliseconds(),
 		"started_at", fsm.FormatTime(r.StartedAt), "updated_at", fsm.FormatTime(r.UpdatedAt.Truncate(time.Millisecond)),
-		"ended", r.Ended, "error", r.Error, "why", r.Why, "reconciled_at", fsm.FormatTime(r.Reconciled), "segment", r.Segment,
+		"ended", r.Ended, "error", r.Error, "why", r.Why, "reconciled_at", fsm.FormatTime(r.Reconciled), "segment",
+		r.Segment,
 		"file", r.File, "sha256", r.SHA256, "options", options,
 	)
 	if r.Message != "" {

@@ -7,7 +7,8 @@ func (r *Run) SetOutcome(o *fsm.Outcome) {
 	if o == nil {
 		o = &fsm.Outcome{}
 	}
-	r.Ended, r.Error, r.Message, r.Reason, r.Ignored, r.Merge, r.Limited, r.Refused = o.TerminatedBy, o.Error, o.Message, o.Reason, o.Ignored, o.Merge, o.Limited, o.Refused
+	r.Ended, r.Error, r.Message, r.Reason, r.Ignored, r.Merge, r.Limited, r.Refused = o.TerminatedBy, o.Error,
+		o.Message, o.Reason, o.Ignored, o.Merge, o.Limited, o.Refused
 	r.FailedItems, r.SuspendedBy, r.Remedy = o.FailedItems, o.SuspendedBy, o.Remedy
 }
 

@@ -38,7 +38,8 @@ func CheckLoop(name string) error {
 		return errors.New("a run needs the name of its loop")
 	}
 	if n := len(EncodeLoop(name)); n > maxStem {
-		return fmt.Errorf("loop %.40s…: %w: %d bytes as a file name, at most %d are possible", name, ErrName, n, maxStem)
+		return fmt.Errorf("loop %.40s…: %w: %d bytes as a file name, at most %d are possible", name, ErrName, n,
+			maxStem)
 	}
 	return nil
 }

@@ -122,4 +122,5 @@ type Placer interface {
 }
 
 // ErrNoWorkers means that runs cannot be submitted for workers, because they are not recorded in PostgreSQL.
-var ErrNoWorkers = errors.New("workers share runs through PostgreSQL: give --store postgres://USER@HOST/NAME, or set LOOPS_STORE")
+var ErrNoWorkers = errors.New("workers share runs through PostgreSQL: give --store postgres://USER@HOST/NAME, or " +
+	"set LOOPS_STORE")

@@ -22,8 +22,8 @@ import (
 // implements [fsm.Lessons], and may be used at once by any number of processes.
 type LessonFolder struct {
 	Dir string
-	// hide secrets in facts that are read, whose placeholders are of other runs, and in those of this run; nil = nothing
-	// is hidden
+	// hide secrets in facts that are read, whose placeholders are of other runs, and in those of this run; nil
+	// = nothing is hidden
 	Mask, MaskOwn func(text string) string
 }
 
@@ -200,7 +200,9 @@ func masked(text string, hide func(string) string) string {
 func (f *LessonFolder) Write(ctx context.Context, name string, l fsm.Lesson) error {
 	l.Text = masked(l.Text, f.MaskOwn)
 	return f.append(ctx, name, encodeLesson(lessonLine{Lesson: l}), func(m Memory) bool {
-		return slices.Contains(m.Forgotten, l.ID) || slices.ContainsFunc(m.Facts, func(known fsm.Lesson) bool { return known.ID == l.ID })
+		return slices.Contains(m.Forgotten, l.ID) || slices.ContainsFunc(m.Facts, func(known fsm.Lesson) bool {
+			return known.ID == l.ID
+		})
 	})
 }
 
@@ -208,13 +210,14 @@ func (f *LessonFolder) Write(ctx context.Context, name string, l fsm.Lesson) err
 func (f *LessonFolder) Ended(ctx context.Context, name string, u fsm.LessonUse) error {
 	return f.append(ctx, name, encodeLesson(useLine(u)), func(m Memory) bool {
 		return slices.ContainsFunc(m.Uses, func(known fsm.LessonUse) bool {
-			return known.Run == u.Run && known.Ended == u.Ended && known.Good == u.Good && slices.Equal(known.Saw, u.Saw)
+			return known.Run == u.Run && known.Ended == u.Ended && known.Good == u.Good &&
+				slices.Equal(known.Saw, u.Saw)
 		})
 	})
 }
 
-// append adds a line, durable when it returns, unless known reports that the memory has it. That ctx ends, because the run
-// is to stop, does not keep it from that.
+// append adds a line, durable when it returns, unless known reports that the memory has it. That ctx ends,
+// because the run is to stop, does not keep it from that.
 func (f *LessonFolder) append(ctx context.Context, name string, line []byte, known func(Memory) bool) error {
 	return f.locked(context.WithoutCancel(ctx), name, func() error {
 		text, err := f.read(name)
@@ -281,7 +284,9 @@ func (f *LessonFolder) replace(name string, m Memory) error {
 
 // Forget removes facts from a memory, durably, and notes their ids, so that no run that continues and no merge of git
 // brings them back. It returns those that it removed.
-func (f *LessonFolder) Forget(ctx context.Context, name string, which func(fsm.Lesson) bool) (removed []fsm.Lesson, err error) {
+func (f *LessonFolder) Forget(ctx context.Context, name string, which func(fsm.Lesson) bool) (removed []fsm.Lesson,
+	err error,
+) {
 	err = f.locked(ctx, name, func() error {
 		m, err := f.Load(name)
 		if err != nil {

@@ -20,11 +20,14 @@ func TestLessonFolder(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for k := range 10 {
-				if err := f.Write(t.Context(), "m", fsm.Lesson{ID: fmt.Sprintf("r%d/%d", i%4, k), Run: fmt.Sprintf("r%d", i%4), Text: "x"}); err != nil {
+				if err := f.Write(t.Context(), "m",
+					fsm.Lesson{ID: fmt.Sprintf("r%d/%d", i%4, k), Run: fmt.Sprintf("r%d", i%4), Text: "x"}); err !=
+					nil {
 					t.Error(err)
 				}
 			}
-			if err := f.Ended(t.Context(), "m", fsm.LessonUse{Run: fmt.Sprintf("r%d", i%4), Saw: []string{}, Ended: "terminal"}); err != nil {
+			if err := f.Ended(t.Context(), "m",
+				fsm.LessonUse{Run: fmt.Sprintf("r%d", i%4), Saw: []string{}, Ended: "terminal"}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -40,5 +40,6 @@ func (r Run) Carried() bool {
 // Takes reports whether a worker may take jobs of a queue that need these labels: it was heard of, and is not
 // asked to end. Whether it has the files is not known.
 func (w WorkerState) Takes(queue string, labels []string) bool {
-	return !w.Gone() && w.Draining == "" && w.Queue == queue && !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(w.Labels, l) })
+	return !w.Gone() && w.Draining == "" && w.Queue == queue &&
+		!slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(w.Labels, l) })
 }

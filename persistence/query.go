@@ -56,7 +56,8 @@ type Filter struct {
 
 // Filters reports whether f selects less than all runs.
 func (f *Filter) Filters() bool {
-	return len(f.Statuses) > 0 || f.Unmerged || len(f.Ends) > 0 || len(f.Loops) > 0 || !f.Since.IsZero() || !f.Until.IsZero() || f.Text != "" || f.Keep != nil
+	return len(f.Statuses) > 0 || f.Unmerged || len(f.Ends) > 0 || len(f.Loops) > 0 || !f.Since.IsZero() ||
+		!f.Until.IsZero() || f.Text != "" || f.Keep != nil
 }
 
 // Matches reports whether f selects a run.
@@ -69,9 +70,11 @@ func (f *Filter) Matches(r Run) bool {
 		!f.Until.IsZero() && !r.StartedAt.Before(f.Until):
 		return false
 	}
-	if text := strings.ToLower(f.Text); text != "" && !slices.ContainsFunc([]string{string(r.ID), r.Loop, r.State, r.Message, r.Error, r.Reason, r.Why}, func(s string) bool {
-		return strings.Contains(strings.ToLower(s), text)
-	}) {
+	if text := strings.ToLower(f.Text); text != "" &&
+		!slices.ContainsFunc([]string{string(r.ID), r.Loop, r.State, r.Message, r.Error, r.Reason, r.Why},
+			func(s string) bool {
+				return strings.Contains(strings.ToLower(s), text)
+			}) {
 		return false
 	}
 	return f.Keep == nil || f.Keep(r)

@@ -62,7 +62,10 @@ func readEntry(path string) (Waiter, error) {
 	if err != nil {
 		return Waiter{}, fmt.Errorf("%s: %w", path, err)
 	}
-	w := Waiter{ID: strings.TrimSuffix(filepath.Base(path), ".json"), Loop: e.Loop, Since: since.UTC(), Owner: Owner{PID: e.Context.PID}, Foreign: e.Ours == nil}
+	w := Waiter{
+		ID: strings.TrimSuffix(filepath.Base(path), ".json"), Loop: e.Loop, Since: since.UTC(),
+		Owner: Owner{PID: e.Context.PID}, Foreign: e.Ours == nil,
+	}
 	w.For = Obstacle{Loop: e.Context.For}
 	if len(e.Context.Scope) > 0 {
 		w.For.Path = e.Context.Scope[0]
@@ -87,7 +90,8 @@ func (q *Queue) write(w Waiter) (*os.File, error) {
 		ID: w.ID, Loop: w.Loop, Since: w.Since.Format(queueTime),
 		Context: queueContext{For: w.For.Loop, Scope: []string{}, PID: w.Owner.PID},
 		Ours: &queueOurs{
-			Scope: w.Scope, Singleton: w.Singleton, Resumes: w.Resumes, Gets: w.Gets, Inside: w.Inside, Holder: w.For.Run, Behind: w.For.Waiter,
+			Scope: w.Scope, Singleton: w.Singleton, Resumes: w.Resumes, Gets: w.Gets, Inside: w.Inside,
+			Holder: w.For.Run, Behind: w.For.Waiter,
 			Host: w.Owner.Host, Boot: w.Owner.Boot, PIDNS: w.Owner.PIDNS, Start: w.Owner.Start, Log: w.Log,
 		},
 	}

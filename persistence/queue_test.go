@@ -60,7 +60,8 @@ func TestQueueOrder(t *testing.T) {
 	if got := inLine(t, q); got != "" {
 		t.Errorf("nobody has come, and %q wait", got)
 	}
-	a, b, c, d := join(t, q, "a", "/p/src"), join(t, q, "b", "/p/doc"), join(t, q, "c", "/p"), join(t, q, "d", "/p/src/x")
+	a, b, c, d := join(t, q, "a", "/p/src"), join(t, q, "b", "/p/doc"), join(t, q, "c", "/p"),
+		join(t, q, "d", "/p/src/x")
 	if got := inLine(t, q); got != "a b c d" {
 		t.Errorf("line: %q", got)
 	}
@@ -107,13 +108,36 @@ func TestBlocking(t *testing.T) {
 		want   string
 	}{
 		{"nobody", newcomer("/a"), nil, nil, ""},
-		{"only those that overlap", newcomer("/a"), []Waiter{at(1, "x", "/b"), at(2, "y", "/a/1"), at(3, "z", "/")}, nil, "y z"},
-		{"only those before", at(2, "w", "/a"), []Waiter{at(1, "x", "/a"), at(2, "w", "/a"), at(3, "z", "/a")}, nil, "x"},
+		{
+			"only those that overlap", newcomer("/a"),
+			[]Waiter{at(1, "x", "/b"), at(2, "y", "/a/1"), at(3, "z", "/")},
+			nil, "y z",
+		},
+		{
+			"only those before", at(2, "w", "/a"),
+			[]Waiter{at(1, "x", "/a"), at(2, "w", "/a"), at(3, "z", "/a")},
+			nil,
+			"x",
+		},
 		{"who has no scope waits for nobody", newcomer(), []Waiter{at(1, "x", "/")}, nil, ""},
-		{"singletons of one loop", single(newcomer("/a"), "s"), []Waiter{single(at(1, "x", "/b"), "s"), single(at(2, "y", "/b"), "other"), at(3, "s", "/b")}, nil, "x"},
+		{
+			"singletons of one loop", single(newcomer("/a"), "s"),
+			[]Waiter{single(at(1, "x", "/b"), "s"), single(at(2, "y", "/b"), "other"), at(3, "s", "/b")},
+			nil, "x",
+		},
 		{"who waits for a run around it", newcomer("/a/1"), []Waiter{at(1, "x", "/a")}, []string{"/a"}, ""},
-		{"who waits for one that does", newcomer("/a", "/b"), []Waiter{at(1, "x", "/a", "/b"), at(2, "y", "/b"), at(3, "z", "/a/2")}, []string{"/a"}, ""},
-		{"who waits for another run all the same", newcomer("/a", "/b"), []Waiter{at(1, "x", "/b"), at(2, "y", "/a")}, []string{"/a"}, "x"},
+		{
+			"who waits for one that does", newcomer("/a", "/b"),
+			[]Waiter{at(1, "x", "/a", "/b"), at(2, "y", "/b"), at(3, "z", "/a/2")},
+			[]string{"/a"},
+			"",
+		},
+		{
+			"who waits for another run all the same", newcomer("/a", "/b"),
+			[]Waiter{at(1, "x", "/b"), at(2, "y", "/a")},
+			[]string{"/a"},
+			"x",
+		},
 	} {
 		var got []string
 		for _, x := range Blocking(c.w, c.line, c.shared) {
@@ -138,10 +162,26 @@ func TestCircle(t *testing.T) {
 		{"nobody else", inside("w", run("H"), "P"), nil, false},
 		{"the other run waits for its own", inside("w", run("H"), "P"), []Waiter{inside("x", run("P"), "H")}, true},
 		{"it waits for a third", inside("w", run("H"), "P"), []Waiter{inside("x", run("I"), "H")}, false},
-		{"a third waits, too", inside("w", run("H"), "P"), []Waiter{inside("y", run("P"), "I"), inside("x", run("I"), "H")}, true},
-		{"behind a waiter who waits for its own", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("x", run("P"))}, true},
-		{"behind a waiter behind one", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("v", run("P")), inside("x", Obstacle{Waiter: "v"})}, true},
-		{"behind a waiter who waits for another", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("x", run("H")), inside("z", run("P"))}, false},
+		{
+			"a third waits, too", inside("w", run("H"), "P"),
+			[]Waiter{inside("y", run("P"), "I"), inside("x", run("I"), "H")},
+			true,
+		},
+		{
+			"behind a waiter who waits for its own", inside("w", Obstacle{Waiter: "x"}, "P"),
+			[]Waiter{inside("x", run("P"))},
+			true,
+		},
+		{
+			"behind a waiter behind one", inside("w", Obstacle{Waiter: "x"}, "P"),
+			[]Waiter{inside("v", run("P")), inside("x", Obstacle{Waiter: "v"})},
+			true,
+		},
+		{
+			"behind a waiter who waits for another", inside("w", Obstacle{Waiter: "x"}, "P"),
+			[]Waiter{inside("x", run("H")), inside("z", run("P"))},
+			false,
+		},
 		{"in no run", inside("w", run("H")), []Waiter{inside("x", run("P"), "H")}, false},
 		{"the outer of two", inside("w", run("H"), "P", "Q"), []Waiter{inside("x", run("P"), "G", "H")}, true},
 	} {
@@ -159,7 +199,9 @@ func TestQueueOrderOfMany(t *testing.T) {
 	first := join(t, q, "first", "/")
 	early := q.path("00000000-0000-4000-8000-000000000000")
 	ahead := time.Now().Add(time.Hour).UTC().Format(queueTime)
-	entry := fmt.Sprintf(`{"id": "x", "loopName": "ahead", "enqueuedAt": %q, "context": {"waitingFor": "y", "scope": ["/"], "pid": %d}}`, ahead, os.Getpid())
+	entry := fmt.Sprintf(
+		`{"id": "x", "loopName": "ahead", "enqueuedAt": %q, "context": {"waitingFor": "y", "scope": ["/"], "pid": %d}}`,
+		ahead, os.Getpid())
 	if err := os.WriteFile(early, []byte(entry), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +211,8 @@ func TestQueueOrderOfMany(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 12 {
-				p, err := q.Join(context.Background(), Waiter{Loop: "many", Scope: []string{"/"}, Owner: Owner{PID: os.Getpid()}})
+				p, err := q.Join(context.Background(),
+					Waiter{Loop: "many", Scope: []string{"/"}, Owner: Owner{PID: os.Getpid()}})
 				if err != nil {
 					t.Error(err)
 					return
@@ -255,7 +298,8 @@ func TestQueueTell(t *testing.T) {
 				return
 			default:
 			}
-			if err := p.Tell(context.Background(), Obstacle{Loop: "x", Run: ID(fmt.Sprint("x-", n)), Path: "/p"}, ""); err != nil {
+			if err := p.Tell(context.Background(), Obstacle{Loop: "x", Run: ID(fmt.Sprint("x-", n)), Path: "/p"},
+				""); err != nil {
 				t.Error(err)
 				return
 			}
@@ -276,7 +320,8 @@ func TestQueueTell(t *testing.T) {
 		t.Fatalf("%v, %v", line, err)
 	}
 	w := line[0]
-	if w.For != (Obstacle{Loop: "x", Run: "x-1", Path: "/p", Since: since}) || w.Log != "/log" || w.Foreign || !slices.Equal(w.Scope, []string{"/p"}) || w.Owner.PID != os.Getpid() {
+	if w.For != (Obstacle{Loop: "x", Run: "x-1", Path: "/p", Since: since}) || w.Log != "/log" || w.Foreign ||
+		!slices.Equal(w.Scope, []string{"/p"}) || w.Owner.PID != os.Getpid() {
 		t.Errorf("read back: %+v", w)
 	}
 	b, err := os.ReadFile(q.path(w.ID))
@@ -317,7 +362,8 @@ func TestQueueOfTheReferenceTool(t *testing.T) {
 	q := newQueue(t)
 	wants(t, os.MkdirAll(q.dir, 0o755))
 	entry := func(id, loop, at string, pid int) {
-		text := fmt.Sprintf("{\n  \"id\": %q,\n  \"loopName\": %q,\n  \"enqueuedAt\": %q,\n  \"context\": {\"waitingFor\": \"sleeper\", \"scope\": [\"/p\"], \"pid\": %d}\n}", id, loop, at, pid)
+		text := fmt.Sprintf("{\n  \"id\": %q,\n  \"loopName\": %q,\n  \"enqueuedAt\": %q,\n"+
+			"  \"context\": {\"waitingFor\": \"sleeper\", \"scope\": [\"/p\"], \"pid\": %d}\n}", id, loop, at, pid)
 		wants(t, os.WriteFile(q.path(id), []byte(text), 0o644))
 	}
 	const gone = 1 << 30
@@ -335,7 +381,8 @@ func TestQueueOfTheReferenceTool(t *testing.T) {
 		}
 	}
 	line, err := q.Waiters()
-	if err != nil || len(line) != 1 || line[0].ID != "1" || !line[0].Foreign || line[0].For.Loop != "sleeper" || line[0].Owner.PID != os.Getpid() {
+	if err != nil || len(line) != 1 || line[0].ID != "1" || !line[0].Foreign || line[0].For.Loop != "sleeper" ||
+		line[0].Owner.PID != os.Getpid() {
 		t.Fatalf("%+v, %v", line, err)
 	}
 	a, b := join(t, q, "a", "/p/src"), join(t, q, "b", "/q")

@@ -67,7 +67,10 @@ func (c *Circuit) Windows(host string) (list []fsm.QuotaWindow) {
 	windows := c.reports()[host]
 	for _, name := range slices.Sorted(maps.Keys(windows)) {
 		w := windows[name]
-		q := fsm.QuotaWindow{Name: name, Used: -1, Length: time.Duration(w.Seconds) * time.Second, Resets: w.Resets, At: w.At}
+		q := fsm.QuotaWindow{
+			Name: name, Used: -1, Length: time.Duration(w.Seconds) * time.Second, Resets: w.Resets,
+			At: w.At,
+		}
 		if w.Used != nil {
 			q.Used = *w.Used
 		}

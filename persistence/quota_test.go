@@ -16,7 +16,8 @@ func TestQuotaIsKept(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(filepath.Dir(c.Path)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	soon, later := time.Now().Add(time.Hour).UTC().Truncate(time.Second), time.Now().Add(50*time.Hour).UTC().Truncate(time.Second)
+	soon, later := time.Now().Add(time.Hour).UTC().Truncate(time.Second),
+		time.Now().Add(50*time.Hour).UTC().Truncate(time.Second)
 	report := func(host, name string, used float64, resets time.Time) {
 		c.Report(host, fsm.QuotaWindow{Name: name, Used: used, Length: 5 * time.Hour, Resets: resets})
 	}
@@ -30,7 +31,8 @@ func TestQuotaIsKept(t *testing.T) {
 	report("claude", "five_hour", -1, soon.Add(time.Second))  // of the same window: what was said holds
 	report("claude", "seven_day", -1, later.Add(2*time.Hour)) // of the next one: nothing is known
 	got := c.Windows("claude")
-	if len(got) != 2 || got[0].Used != 0.5 || got[0].Length != 5*time.Hour || !got[0].Resets.Equal(soon.Add(time.Second)) || got[1].Used != -1 {
+	if len(got) != 2 || got[0].Used != 0.5 || got[0].Length != 5*time.Hour ||
+		!got[0].Resets.Equal(soon.Add(time.Second)) || got[1].Used != -1 {
 		t.Errorf("kept is %+v", got)
 	}
 	if all := c.Quotas(); len(all) != 2 {

@@ -15,7 +15,8 @@ func TestRealPath(t *testing.T) {
 		wants(t, os.MkdirAll(filepath.Join(root, d), 0o755))
 	}
 	for name, target := range map[string]string{
-		"link": "src", "src/up": "../far", "abs": filepath.Join(root, "far", "away"), "dangling": "not/yet", "round": "round", "a": "b", "b": "a/x", "chain": "link/up",
+		"link": "src", "src/up": "../far", "abs": filepath.Join(root, "far", "away"), "dangling": "not/yet",
+		"round": "round", "a": "b", "b": "a/x", "chain": "link/up",
 	} {
 		wants(t, os.Symlink(target, filepath.Join(root, name)))
 	}

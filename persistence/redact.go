@@ -6,7 +6,9 @@ import (
 	"sync"
 )
 
-var secret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)((?:^|[?&\s])(?:ssl)?password\s*=)[^&\s]*`) })
+var secret = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)((?:^|[?&\s])(?:ssl)?password\s*=)[^&\s]*`)
+})
 
 // Redacted returns a location as it may be shown: without the passwords of a URL, also of one that cannot be parsed.
 func Redacted(location string) string {

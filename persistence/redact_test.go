@@ -18,7 +18,10 @@ func TestRedacted(t *testing.T) {
 		{"postgres://:secret@host/runs", "postgres://:xxxxx@host/runs"},
 		{"postgres:me:secret@host", "postgres:me:xxxxx@host"},
 		{"mysql://me:secret@host/runs", "mysql://me:xxxxx@host/runs"},
-		{"postgres://host/runs?user=me&password=secret&sslpassword=secret&sslmode=disable", "postgres://host/runs?user=me&password=xxxxx&sslpassword=xxxxx&sslmode=disable"},
+		{
+			"postgres://host/runs?user=me&password=secret&sslpassword=secret&sslmode=disable",
+			"postgres://host/runs?user=me&password=xxxxx&sslpassword=xxxxx&sslmode=disable",
+		},
 		{"host=h password=secret user=me", "host=h password=xxxxx user=me"},
 	} {
 		if got := persistence.Redacted(c.location); got != c.want {

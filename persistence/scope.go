@@ -68,5 +68,6 @@ func Overlap(holder, scope []string) (string, bool) {
 func within(path, root string) bool {
 	const sep = string(filepath.Separator)
 	rel, err := filepath.Rel(root, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+sep) && !strings.HasPrefix(rel+sep, ".worktrees"+sep)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+sep) &&
+		!strings.HasPrefix(rel+sep, ".worktrees"+sep)
 }

@@ -66,11 +66,12 @@ func (r *Run) Retriable() bool { return r.Limited || r.Refused }
 
 // An Owner is the process of a run. Host, boot, PID namespace and start tell it from a later one with the same pid.
 type Owner struct {
-	Host  string `json:"host,omitempty"`
-	Boot  string `json:"boot,omitempty"`
-	PIDNS int64  `json:"pid_ns,omitempty"` // number of its PID namespace; 0 = unknown, recorded by an earlier version, or the system has none
-	PID   int    `json:"pid"`
-	Start int64  `json:"start,omitempty"` // of the process, milliseconds since the epoch; 0 = unknown
+	Host string `json:"host,omitempty"`
+	Boot string `json:"boot,omitempty"`
+	// number of its PID namespace; 0 = unknown, recorded by an earlier version, or the system has none
+	PIDNS int64 `json:"pid_ns,omitempty"`
+	PID   int   `json:"pid"`
+	Start int64 `json:"start,omitempty"` // of the process, milliseconds since the epoch; 0 = unknown
 }
 
 // A Sight is what a process can know of an owner by looking for its pid.
@@ -147,8 +148,8 @@ type Run struct {
 	// when it was read nothing had ever been asked of it: it has no commands. false = it may have some
 	Unasked bool
 	Unread  error // what kept its journal from being read; Damage names it, too. nil = it was read
-	// of a run in the archive, which files its events were in when it was listed, in a form that only the store knows, for
-	// [Summaries]; "" = that was not looked at
+	// of a run in the archive, which files its events were in when it was listed, in a form that only the store
+	// knows, for [Summaries]; "" = that was not looked at
 	Version string
 
 	// of a submitted run that no process owned when it was read; nil = it has none, or that was not read
@@ -455,7 +456,8 @@ func (e *ConflictError) Error() string {
 	if e.Holder != "" {
 		holder = "run " + string(e.Holder)
 	}
-	return fmt.Sprintf("%s is locked by %s (pid %d) since %s", e.Path, holder, e.Owner.PID, e.Since.Local().Format("2006-01-02 15:04:05 MST"))
+	return fmt.Sprintf("%s is locked by %s (pid %d) since %s", e.Path, holder, e.Owner.PID,
+		e.Since.Local().Format("2006-01-02 15:04:05 MST"))
 }
 
 // A DamageError names recorded bytes of one run that cannot be believed. Others can be read.

@@ -29,7 +29,9 @@ func StoreOwned(rel string) bool {
 		return false
 	}
 	for _, suffix := range []string{"loop", "yaml"} { // the second is that of earlier versions
-		if number, found := strings.CutSuffix(n, suffix); found && (number == "" || strings.HasSuffix(number, ".") && strings.Trim(number[:len(number)-1], "0123456789") == "") {
+		if number, found := strings.CutSuffix(n, suffix); found &&
+			(number == "" || strings.HasSuffix(number, ".") &&
+				strings.Trim(number[:len(number)-1], "0123456789") == "") {
 			return true
 		}
 	}

@@ -25,16 +25,19 @@ const (
 
 // A Change is one thing to do about one run.
 type Change struct {
-	ID       persistence.ID `json:"id"`
-	Loop     string         `json:"loop"`
-	Kind     Kind           `json:"kind"`
-	Why      string         `json:"why"`
-	At       time.Time      `json:"at"`               // when it was decided
-	Marker   string         `json:"marker,omitempty"` // of the action that was in flight, whose processes are ended first
-	Unsure   bool           `json:"-"`                // its owner may be alive, out of sight: Apply gives it time to say so
-	Later    bool           `json:"-"`                // it can be recorded now, and moved to the archive later
-	Reported bool           `json:"-"`                // it was recorded before that its owner had died, and is only moved to the archive
-	Carried  bool           `json:"-"`                // a worker continues it
+	ID   persistence.ID `json:"id"`
+	Loop string         `json:"loop"`
+	Kind Kind           `json:"kind"`
+	Why  string         `json:"why"`
+	At   time.Time      `json:"at"` // when it was decided
+	// of the action that was in flight, whose processes are ended first
+	Marker string `json:"marker,omitempty"`
+	// its owner may be alive, out of sight: Apply gives it time to say so
+	Unsure bool `json:"-"`
+	Later  bool `json:"-"` // it can be recorded now, and moved to the archive later
+	// it was recorded before that its owner had died, and is only moved to the archive
+	Reported bool `json:"-"`
+	Carried  bool `json:"-"` // a worker continues it
 
 	segment int
 }
@@ -64,13 +67,15 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 			case r.Owner.PID != 0:
 				c.Why = fmt.Sprintf("its process (pid %d) is gone", r.Owner.PID)
 			}
-		case persistence.Completed, persistence.Failed, persistence.TimedOut, persistence.Interrupted, persistence.Awaiting, persistence.UserStopped:
+		case persistence.Completed, persistence.Failed, persistence.TimedOut, persistence.Interrupted,
+			persistence.Awaiting, persistence.UserStopped:
 			if r.Foreign && r.Status.Resumable() {
 				continue
 			}
 			c.Kind, c.Why = Archive, fmt.Sprintf("it has ended (%s)", r.Status)
 			c.Reported = r.Status == persistence.Interrupted && !r.Reconciled.IsZero()
-		default: // Starting and Queued, which have not begun; one that could not be read, or that only a newer program knows
+		// Starting and Queued, which have not begun; one that could not be read, or that only a newer program knows
+		default:
 			continue
 		}
 		plan = append(plan, c)
@@ -84,7 +89,11 @@ func PlanUnowned(runs []persistence.Run, now time.Time) []Change {
 	var plan []Change
 	for _, r := range runs {
 		if r.Unowned && !r.Archived {
-			plan = append(plan, Change{ID: r.ID, Loop: r.Loop, Kind: Interrupt, Why: "no pid is recorded, and --unowned was given", At: now, Marker: r.Marker})
+			plan = append(plan,
+				Change{
+					ID: r.ID, Loop: r.Loop, Kind: Interrupt, Why: "no pid is recorded, and --unowned was given",
+					At: now, Marker: r.Marker,
+				})
 		}
 	}
 	return plan
@@ -94,7 +103,9 @@ func PlanUnowned(runs []persistence.Run, now time.Time) []Change {
 // environment marker of each action that was in flight, to end the rest of it; a run is left as it is if that
 // fails. A run about which the decision does not hold any more is skipped. One change that fails does not stop
 // the others; the errors are joined, each with its run.
-func Apply(ctx context.Context, store persistence.Store, changes []Change, end func(marker string) (int, error)) ([]Change, error) {
+func Apply(ctx context.Context, store persistence.Store, changes []Change,
+	end func(marker string) (int, error),
+) ([]Change, error) {
 	changes, err := lookTwice(ctx, store, changes)
 	if err != nil {
 		return nil, err
@@ -110,7 +121,9 @@ const few = 16
 // Begin is Apply for callers that cannot wait: of many runs that died, and that the store can mark, it ends what is
 // left of their actions and marks them, and returns those as done. rest does what remains, and returns what else was
 // done; nil = nothing remains.
-func Begin(ctx context.Context, store persistence.Store, changes []Change, end func(marker string) (int, error)) (done []Change, rest func(context.Context) ([]Change, error), err error) {
+func Begin(ctx context.Context, store persistence.Store, changes []Change,
+	end func(marker string) (int, error),
+) (done []Change, rest func(context.Context) ([]Change, error), err error) {
 	if len(changes) <= few {
 		done, err = Apply(ctx, store, changes, end)
 		return done, nil, err
@@ -146,7 +159,9 @@ func Begin(ctx context.Context, store persistence.Store, changes []Change, end f
 
 // endAll ends the rest of the actions of runs that are to be interrupted, and returns what is to be done
 // and for which changes: a run is left as it is if that fails.
-func endAll(ctx context.Context, changes []Change, end func(marker string) (int, error)) (todo []persistence.Tidying, about []Change, errs []error) {
+func endAll(ctx context.Context, changes []Change, end func(marker string) (int, error)) (todo []persistence.Tidying,
+	about []Change, errs []error,
+) {
 	for _, c := range changes {
 		if ctx.Err() != nil {
 			return todo, about, append(errs, context.Cause(ctx))
@@ -196,7 +211,9 @@ func lookTwice(ctx context.Context, store persistence.Store, changes []Change) (
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Unsure && !slices.Contains(silent, c.ID) }), nil
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
+		return c.Unsure && !slices.Contains(silent, c.ID)
+	}), nil
 }
 
 func ended(n int) string {

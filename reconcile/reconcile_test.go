@@ -34,29 +34,66 @@ func TestPlan(t *testing.T) {
 	}{
 		{"alive", persistence.Run{Status: persistence.Running}, true, ""},
 		{"alive and about to archive itself", persistence.Run{Status: persistence.Completed}, true, ""},
-		{"dead", persistence.Run{Status: persistence.Running, Owner: persistence.Owner{PID: 7}, Marker: "m"}, false, "interrupt m its process (pid 7) is gone"},
-		{"lapsed", persistence.Run{Status: persistence.Running, Owner: persistence.Owner{Host: "box", PID: 7}, Lapsed: true}, false, "interrupt  its process (pid 7 on box) was not heard of for longer than its lease"},
+		{
+			"dead",
+			persistence.Run{Status: persistence.Running, Owner: persistence.Owner{PID: 7}, Marker: "m"},
+			false,
+			"interrupt m its process (pid 7) is gone",
+		},
+		{"lapsed", persistence.Run{
+			Status: persistence.Running, Owner: persistence.Owner{Host: "box", PID: 7},
+			Lapsed: true,
+		}, false, "interrupt  its process (pid 7 on box) was not heard of for longer than its lease"},
 		{"dead, owner unknown", persistence.Run{Status: persistence.Running}, false, "interrupt  no process owns it"},
-		{"dead, by little-loops", persistence.Run{Status: persistence.Running, Foreign: true}, false, "interrupt  no process owns it"},
+		{
+			"dead, by little-loops",
+			persistence.Run{Status: persistence.Running, Foreign: true},
+			false,
+			"interrupt  no process owns it",
+		},
 		{"nobody can tell", persistence.Run{Status: persistence.Running, Foreign: true, Unowned: true}, false, ""},
 		{"starting", persistence.Run{Status: persistence.Starting, Foreign: true}, false, ""},
 		{"queued for workers", persistence.Run{Status: persistence.Queued}, false, ""},
-		{"queued, and its worker died before it began", persistence.Run{Status: persistence.Queued, Owner: persistence.Owner{Host: "box", PID: 7}, Lapsed: true}, false, ""},
+		{
+			"queued, and its worker died before it began",
+			persistence.Run{Status: persistence.Queued, Owner: persistence.Owner{Host: "box", PID: 7}, Lapsed: true},
+			false, "",
+		},
 		{"of a newer program", persistence.Run{Status: "pondering"}, false, ""},
-		{"parked, or handed to an agent", persistence.Run{Status: persistence.Awaiting}, false, "archive  it has ended (awaiting_continuation)"},
+		{
+			"parked, or handed to an agent",
+			persistence.Run{Status: persistence.Awaiting},
+			false,
+			"archive  it has ended (awaiting_continuation)",
+		},
 		{"finished", persistence.Run{Status: persistence.Completed}, false, "archive  it has ended (completed)"},
-		{"finished, by little-loops", persistence.Run{Status: persistence.Failed, Foreign: true}, false, "archive  it has ended (failed)"},
+		{
+			"finished, by little-loops",
+			persistence.Run{Status: persistence.Failed, Foreign: true},
+			false,
+			"archive  it has ended (failed)",
+		},
 		{"interrupted", persistence.Run{Status: persistence.Interrupted}, false, "archive  it has ended (interrupted)"},
 		{"interrupted, by little-loops", persistence.Run{Status: persistence.Interrupted, Foreign: true}, false, ""},
 		{"archived", persistence.Run{Status: persistence.Running, Archived: true}, false, ""},
-		{"left over", persistence.Run{Status: persistence.Completed, Archived: true, Leftover: true}, false, "clean  it is in the archive, but its files are also among the running ones"},
-		{"left over, of an owner at work", persistence.Run{Status: persistence.Completed, Archived: true, Leftover: true}, true, ""},
+		{
+			"left over",
+			persistence.Run{Status: persistence.Completed, Archived: true, Leftover: true},
+			false,
+			"clean  it is in the archive, but its files are also among the running ones",
+		},
+		{
+			"left over, of an owner at work",
+			persistence.Run{Status: persistence.Completed, Archived: true, Leftover: true},
+			true, "",
+		},
 		{"unreadable", persistence.Run{Damage: []string{"x"}}, false, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
-			for _, x := range reconcile.Plan([]persistence.Run{c.run}, func(persistence.Run) bool { return c.alive }, now) {
+			for _, x := range reconcile.Plan([]persistence.Run{c.run}, func(persistence.Run) bool { return c.alive },
+				now) {
 				if !x.At.Equal(now) {
 					t.Errorf("decided at %v", x.At)
 				}
@@ -73,8 +110,10 @@ func TestPlan(t *testing.T) {
 func TestEveryStatusIsPlanned(t *testing.T) {
 	t.Parallel()
 	want := map[persistence.Status]reconcile.Kind{
-		persistence.Running: reconcile.Interrupt, persistence.Completed: reconcile.Archive, persistence.Failed: reconcile.Archive,
-		persistence.Interrupted: reconcile.Archive, persistence.TimedOut: reconcile.Archive, persistence.Awaiting: reconcile.Archive,
+		persistence.Running: reconcile.Interrupt, persistence.Completed: reconcile.Archive,
+		persistence.Failed:      reconcile.Archive,
+		persistence.Interrupted: reconcile.Archive, persistence.TimedOut: reconcile.Archive,
+		persistence.Awaiting:    reconcile.Archive,
 		persistence.UserStopped: reconcile.Archive, persistence.Starting: "", persistence.Queued: "",
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "persistence", "store.go"), nil, 0)
@@ -156,7 +195,9 @@ func dead(t *testing.T, s persistence.Store, loop string, ended bool) persistenc
 	if ended {
 		snap.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndTerminal}
 	}
-	if err := j.Record(t.Context(), &fsm.Batch{Snapshot: snap, Checkpoint: true, Events: []fsm.Event{{Kind: "state_enter", Time: now}}}); err != nil {
+	if err := j.Record(t.Context(),
+		&fsm.Batch{Snapshot: snap, Checkpoint: true, Events: []fsm.Event{{Kind: "state_enter", Time: now}}}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	if err := j.Close(t.Context()); err != nil {
@@ -206,7 +247,8 @@ func TestApply(t *testing.T) {
 		}
 	}
 	runs, _ = s.Runs(t.Context(), persistence.Query{Loop: "b"})
-	if r := runs[0]; r.Status != persistence.Interrupted || r.Why != "no process owns it; 2 processes of its action were ended" || !r.Reconciled.Equal(now) {
+	if r := runs[0]; r.Status != persistence.Interrupted ||
+		r.Why != "no process owns it; 2 processes of its action were ended" || !r.Reconciled.Equal(now) {
 		t.Errorf("run = %+v", r)
 	}
 	runs, _ = s.Runs(t.Context(), persistence.Query{Loop: "a"})
@@ -241,7 +283,11 @@ func TestOwnerAlive(t *testing.T) {
 		{"a pid beyond all", persistence.Owner{PID: 4194305}, time.Now(), false},
 		{"no pid", persistence.Owner{}, time.Now(), false},
 		{"only a pid, recorded while it lived", persistence.Owner{PID: os.Getpid()}, time.Now(), true},
-		{"only a pid, recorded before it started", persistence.Owner{PID: os.Getpid()}, time.Now().Add(-100 * 24 * time.Hour), false},
+		{
+			"only a pid, recorded before it started",
+			persistence.Owner{PID: os.Getpid()},
+			time.Now().Add(-100 * 24 * time.Hour), false,
+		},
 		{"on another machine", elsewhere, time.Time{}, true},
 	} {
 		if got := reconcile.OwnerAlive(c.owner, c.recorded); got != c.want {
@@ -262,9 +308,12 @@ func TestForeign(t *testing.T) {
 			}
 			at := fsm.FormatTime(time.Now())
 			files := map[string]string{
-				"fix-20261121T103405.state.json":   fmt.Sprintf(`{"loop_name": "fix", "current_state": "a", "iteration": 1, "captured": {}, "started_at": %q, "updated_at": %q, "status": "running", "accumulated_ms": 5, "pid": %d}`, at, at, pid),
-				"fix-20261121T103405.events.jsonl": `{"event": "state_enter", "ts": "` + at + `", "state": "a", "iteration": 1}` + "\n",
-				"fix-20261121T103405.pid":          fmt.Sprint(pid),
+				"fix-20261121T103405.state.json": fmt.Sprintf(
+					`{"loop_name": "fix", "current_state": "a", "iteration": 1, "captured": {}, "started_at": %q, "updated_at": %q, "status": "running", "accumulated_ms": 5, "pid": %d}`,
+					at, at, pid),
+				"fix-20261121T103405.events.jsonl": `{"event": "state_enter", "ts": "` + at +
+					`", "state": "a", "iteration": 1}` + "\n",
+				"fix-20261121T103405.pid": fmt.Sprint(pid),
 			}
 			if err := os.MkdirAll(filepath.Join(root, ".running"), 0o755); err != nil {
 				t.Fatal(err)

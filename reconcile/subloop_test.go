@@ -33,10 +33,23 @@ func TestApplyEndsWhatIsLeftInsideSubLoops(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			inner := &fsm.Snapshot{Loop: "inner", Phase: fsm.PhaseActing, Current: "a", Step: 4, Attempt: 2, StartedAt: now}
-			middle := &fsm.Snapshot{Loop: "middle", Phase: fsm.PhaseActing, Current: "call", Step: 3, Attempt: 1, StartedAt: now, Child: &fsm.Child{Name: "inner", Memory: inner}}
-			outer := &fsm.Snapshot{Loop: "outer", Phase: fsm.PhaseActing, Current: "call", Step: 1, Attempt: 1, StartedAt: now, Child: &fsm.Child{Name: "middle", Memory: middle}}
-			if err := j.Record(t.Context(), &fsm.Batch{Snapshot: outer, Checkpoint: true, Events: []fsm.Event{{Kind: "state_enter", Time: now, Depth: 2}}}); err != nil {
+			inner := &fsm.Snapshot{
+				Loop: "inner", Phase: fsm.PhaseActing, Current: "a", Step: 4, Attempt: 2,
+				StartedAt: now,
+			}
+			middle := &fsm.Snapshot{
+				Loop: "middle", Phase: fsm.PhaseActing, Current: "call", Step: 3, Attempt: 1,
+				StartedAt: now, Child: &fsm.Child{Name: "inner", Memory: inner},
+			}
+			outer := &fsm.Snapshot{
+				Loop: "outer", Phase: fsm.PhaseActing, Current: "call", Step: 1, Attempt: 1,
+				StartedAt: now, Child: &fsm.Child{Name: "middle", Memory: middle},
+			}
+			if err := j.Record(t.Context(),
+				&fsm.Batch{
+					Snapshot: outer, Checkpoint: true,
+					Events: []fsm.Event{{Kind: "state_enter", Time: now, Depth: 2}},
+				}); err != nil {
 				t.Fatal(err)
 			}
 			id := j.Run().ID
@@ -54,18 +67,20 @@ func TestApplyEndsWhatIsLeftInsideSubLoops(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			done, err := reconcile.Apply(t.Context(), s, reconcile.Plan(runs, reconcile.Alive, now), func(marker string) (int, error) {
-				found, err := process.Marked(variable, marker)
-				if err != nil {
-					return 0, err
-				}
-				return process.End(t.Context(), found, testenv.Patience)
-			})
+			done, err := reconcile.Apply(t.Context(), s, reconcile.Plan(runs, reconcile.Alive, now),
+				func(marker string) (int, error) {
+					found, err := process.Marked(variable, marker)
+					if err != nil {
+						return 0, err
+					}
+					return process.End(t.Context(), found, testenv.Patience)
+				})
 			if err != nil || len(done) != 1 {
 				t.Fatalf("%v, done %+v", err, done)
 			}
 			runs, err = s.Runs(t.Context(), persistence.Query{})
-			if err != nil || len(runs) != 1 || runs[0].Why != "no process owns it; a process of its action was ended" || !runs[0].Resumable {
+			if err != nil || len(runs) != 1 ||
+				runs[0].Why != "no process owns it; a process of its action was ended" || !runs[0].Resumable {
 				t.Errorf("%v, runs %+v", err, runs)
 			}
 			select {

@@ -90,23 +90,25 @@ func TestArchivesOfTheReference(t *testing.T) {
 				from.in.Unpack(t, from.folder, work, "", "")
 				names := map[string]bool{}
 				before := map[string]string{}
-				must(t, filepath.WalkDir(filepath.Join(work, ".loops"), func(path string, e os.DirEntry, err error) error {
-					if err != nil || !e.Type().IsRegular() {
-						return err
-					}
-					b, err := os.ReadFile(path)
-					if err != nil {
-						return err
-					}
-					if m := loopName.FindSubmatch(b); m != nil && strings.HasSuffix(path, "state.json") {
-						names[string(m[1])] = true
-					}
-					if how.spoil != nil && (strings.HasSuffix(path, "state.json") || strings.HasSuffix(path, "events.jsonl")) {
-						b = how.spoil(path, b)
-					}
-					before[path] = string(b)
-					return os.WriteFile(path, b, 0o644)
-				}))
+				must(t, filepath.WalkDir(filepath.Join(work, ".loops"),
+					func(path string, e os.DirEntry, err error) error {
+						if err != nil || !e.Type().IsRegular() {
+							return err
+						}
+						b, err := os.ReadFile(path)
+						if err != nil {
+							return err
+						}
+						if m := loopName.FindSubmatch(b); m != nil && strings.HasSuffix(path, "state.json") {
+							names[string(m[1])] = true
+						}
+						if how.spoil != nil &&
+							(strings.HasSuffix(path, "state.json") || strings.HasSuffix(path, "events.jsonl")) {
+							b = how.spoil(path, b)
+						}
+						before[path] = string(b)
+						return os.WriteFile(path, b, 0o644)
+					}))
 				for _, name := range sortedNames(names) {
 					for _, args := range looks(name) {
 						fmt.Fprintf(&out, "== %s: loops %s\n", how.name, strings.Join(args, " "))
@@ -155,7 +157,8 @@ const shownLines = 5
 // look runs a command and returns what it says, with what differs from day to day replaced.
 func look(dir string, args []string) (text string, code int) {
 	var out bytes.Buffer
-	code = view(&out, &out, dir, append(os.Environ(), "NO_COLOR=1", "TZ=UTC", "LC_ALL=C.UTF-8", "LOOPS_STORE=dir"), args)
+	code = view(&out, &out, dir, append(os.Environ(), "NO_COLOR=1", "TZ=UTC", "LC_ALL=C.UTF-8", "LOOPS_STORE=dir"),
+		args)
 	text = strings.ReplaceAll(out.String(), dir, "<WORK>")
 	text = blanks.ReplaceAllString(sinceNow.ReplaceAllString(text, "<AGO>"), "  ")
 	if lines := strings.SplitAfter(text, "\n"); args[0] != "status" && len(lines) > shownLines {

@@ -48,7 +48,8 @@ func newTypist(t *testing.T, args ...string) *typist {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, ".loops"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, ".loops", "ship.yaml"), []byte(asking), 0o644))
-	must(t, os.WriteFile(filepath.Join(dir, ".loops", "two.yaml"), []byte(strings.ReplaceAll(twoQuestionsLoop, `?"`, `?", confirm: [approve]`)), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "two.yaml"),
+		[]byte(strings.ReplaceAll(twoQuestionsLoop, `?"`, `?", confirm: [approve]`)), 0o644))
 	return typistIn(t, dir, args...)
 }
 
@@ -134,7 +135,10 @@ func TestAskAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	x := newTypist(t, "run", "ship")
 	x.until("answer> ", 1)
-	for _, want := range []string{"? Ship it?", "| a\n", "| b\n", "asked: release-team", "1 approve   2 reject   (q: leave it open)"} {
+	for _, want := range []string{
+		"? Ship it?", "| a\n", "| b\n", "asked: release-team",
+		"1 approve   2 reject   (q: leave it open)",
+	} {
 		if !strings.Contains(x.shown(), want) {
 			t.Errorf("the terminal does not show %q:\n%s", want, x.shown())
 		}
@@ -150,7 +154,8 @@ func TestAskAtTheTerminal(t *testing.T) {
 	x.until("must be of type integer", 1)
 	x.until("percent (integer; nothing: not said)> ", 2)
 	x.types("50\n")
-	if out := x.ends(); !strings.Contains(out, "shipped 50, it is green") || !strings.Contains(out, "answered: approve, by ada") {
+	if out := x.ends(); !strings.Contains(out, "shipped 50, it is green") ||
+		!strings.Contains(out, "answered: approve, by ada") {
 		t.Errorf("the run ended so:\n%s", out)
 	}
 }
@@ -198,8 +203,13 @@ func TestAskTheSecondQuestion(t *testing.T) {
 // At a terminal loops answer asks for a choice that is to be confirmed again; no leaves the question open.
 func TestAnswerAsksAgain(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ typed, want string }{{"n\n", "approve is a choice to be confirmed"}, {"y\n", "Answered prod of two-"}} {
-		x := newTypist(t, "sh", "-c", `"$1" run two --park -q; "$1" answer two approve --question $("$1" answer two | grep -o '1/prod/1:[12]')`, "sh", binary(t))
+	for _, c := range []struct{ typed, want string }{
+		{"n\n", "approve is a choice to be confirmed"},
+		{"y\n", "Answered prod of two-"},
+	} {
+		x := newTypist(t, "sh", "-c",
+			`"$1" run two --park -q; "$1" answer two approve --question $("$1" answer two | grep -o '1/prod/1:[12]')`,
+			"sh", binary(t))
 		x.until("Answer approve? [y/N] ", 1)
 		x.types(c.typed)
 		if out := x.ends(); !strings.Contains(out, c.want) {
@@ -214,7 +224,8 @@ func TestAskAnsweredElsewhere(t *testing.T) {
 	x := newTypist(t, "run", "ship")
 	x.until("answer> ", 1)
 	x.elsewhere("answer", "ship", "reject")
-	if out := x.ends(); !strings.Contains(out, "answered: reject, by bob") || !strings.Contains(out, "Loop completed: done") {
+	if out := x.ends(); !strings.Contains(out, "answered: reject, by bob") ||
+		!strings.Contains(out, "Loop completed: done") {
 		t.Errorf("the run ended so:\n%s", out)
 	}
 }

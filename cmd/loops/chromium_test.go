@@ -30,7 +30,8 @@ func TestPagesInChromium(t *testing.T) {
 	defer server.Close()
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, ".loops"), 0o755))
-	attack := `<script>console.log("script")</script><img src=` + server.URL + `/img onerror=console.log(1)><link rel=stylesheet href=` + server.URL + `/css>`
+	attack := `<script>console.log("script")</script><img src=` + server.URL +
+		`/img onerror=console.log(1)><link rel=stylesheet href=` + server.URL + `/css>`
 	writeText(t, filepath.Join(dir, ".loops/page.yaml"), `name: page
 description: a test
 initial: attack
@@ -71,7 +72,8 @@ states:
 
 	// What the test looks for can be seen.
 	writeText(t, filepath.Join(dir, "control.html"), "<!DOCTYPE html><p>control</p>"+attack)
-	if _, console := chromium(t, window, filepath.Join(dir, "control.html")); len(console) == 0 || requests.Load() == 0 {
+	if _, console := chromium(t, window, filepath.Join(dir, "control.html")); len(console) == 0 ||
+		requests.Load() == 0 {
 		t.Errorf("a page that runs a script and loads a picture: console %q, %d requests", console, requests.Load())
 	}
 }
@@ -97,7 +99,8 @@ func chromium(t *testing.T, window context.Context, file string) (dom string, co
 	ctx, cancel := context.WithTimeout(window, testenv.Patience)
 	defer cancel()
 	// Messages come in order, so those of the page are there before the answer to the last question.
-	must(t, chromedp.Run(ctx, chromedp.Navigate("file://"+file), chromedp.Evaluate(`document.documentElement.outerHTML`, &dom)))
+	must(t, chromedp.Run(ctx, chromedp.Navigate("file://"+file),
+		chromedp.Evaluate(`document.documentElement.outerHTML`, &dom)))
 	mu.Lock()
 	defer mu.Unlock()
 	return dom, slices.Clone(console)

@@ -73,7 +73,8 @@ func scriptSuites(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		ts.Check(xml.Unmarshal([]byte(ts.ReadFile(file)), &doc))
 		s := doc.Suite
-		fmt.Fprintf(&out, "%s: %d tests, %d failures, %d errors, %d skipped\n", s.Name, s.Tests, s.Failures, s.Errors, s.Skipped)
+		fmt.Fprintf(&out, "%s: %d tests, %d failures, %d errors, %d skipped\n", s.Name, s.Tests, s.Failures, s.Errors,
+			s.Skipped)
 		for _, c := range s.Cases {
 			for kind, p := range map[string]*problem{"failure": c.Failure, "error": c.Error, "skipped": c.Skipped} {
 				if p != nil {

@@ -42,7 +42,10 @@ func newCLIProject(t *testing.T, cli, loop string) cliProject {
 	t.Cleanup(func() {
 		// The tools have HOME too, in whatever session they are. What is left may still be on its way out.
 		var left []string
-		if !testenv.Within(testenv.Patience, func() bool { left = testenv.Alive(t, "HOME="+p.home); return len(left) == 0 }) {
+		if !testenv.Within(testenv.Patience, func() bool {
+			left = testenv.Alive(t, "HOME="+p.home)
+			return len(left) == 0
+		}) {
 			t.Errorf("left alive: %q", left)
 		}
 	})
@@ -125,7 +128,8 @@ states:
 			t.Fatalf("resume: exit %d\n%s", code, said)
 		}
 		// The first prompt takes two requests: one for the tool, one with what came of it.
-		if tool, yes, second := p.api.Count("tool"), p.api.Count("yes"), p.api.Count("stuck"); tool != 2 || yes < 1 || yes > 2 || second != 2 {
+		if tool, yes, second := p.api.Count("tool"), p.api.Count("yes"), p.api.Count("stuck"); tool != 2 || yes < 1 ||
+			yes > 2 || second != 2 {
 			t.Errorf("requests: %d of the first prompt, %d of the judge, %d of the second prompt", tool, yes, second)
 		}
 	})

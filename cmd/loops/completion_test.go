@@ -29,16 +29,25 @@ func TestBashCompletes(t *testing.T) {
 	t.Parallel()
 	bin, dir := binary(t), t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, ".loops"), 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, ".loops", "fix.yaml"), []byte("name: fix\ndescription: a 'quoted' $text\ninitial: a\ncontext: {retries: 3}\nstates:\n  a: {action: \"true\", next: done}\n  done: {terminal: true}\n"), 0o644))
-	must(t, os.WriteFile(filepath.Join(dir, ".loops", "other.yaml"), []byte("name: other\ninitial: a\nstates:\n  a: {terminal: true}\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "fix.yaml"),
+		[]byte("name: fix\ndescription: a 'quoted' $text\ninitial: a\ncontext: {retries: 3}\nstates:\n"+
+			"  a: {action: \"true\", next: done}\n  done: {terminal: true}\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "other.yaml"),
+		[]byte("name: other\ninitial: a\nstates:\n  a: {terminal: true}\n"), 0o644))
 	// Bash would type what two of these begin with, and run it at the next key.
-	for _, name := range []string{"$(touch run)1", "$(touch run)2", "`touch run`1", "`touch run`2", "a;touch run", "tab\tx", "line\nx"} {
-		must(t, os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"), []byte("name: x\ninitial: a\nstates:\n  a: {terminal: true}\n"), 0o644))
+	for _, name := range []string{
+		"$(touch run)1", "$(touch run)2", "`touch run`1", "`touch run`2", "a;touch run",
+		"tab\tx", "line\nx",
+	} {
+		must(t, os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"),
+			[]byte("name: x\ninitial: a\nstates:\n  a: {terminal: true}\n"), 0o644))
 	}
 	for _, name := range []string{"$(touch run).db", "fine.db"} {
 		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
 	}
-	must(t, os.WriteFile(filepath.Join(dir, ".loops", "words.yaml"), []byte("name: words\ninitial: a\ncontext: {$(k): 1, plain: 2}\nstates:\n  a: {next: $(s)}\n  $(s): {next: done}\n  done: {terminal: true}\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "words.yaml"),
+		[]byte("name: words\ninitial: a\ncontext: {$(k): 1, plain: 2}\nstates:\n  a: {next: $(s)}\n"+
+			"  $(s): {next: done}\n  done: {terminal: true}\n"), 0o644))
 	var asks []string
 	var want strings.Builder
 	for _, c := range [][2]string{

@@ -151,7 +151,8 @@ func matchEvents(want, got []map[string]any) string {
 			return fmt.Sprintf("event %d: want %s, got the end of the log", i+1, short(w))
 		}
 		if d := matchEvent(w, got[j]); d != "" {
-			return fmt.Sprintf("event %d: %s\n  want %s\n  got  %s", i+1, d, cut(toJSON(w), 400), cut(toJSON(got[j]), 400))
+			return fmt.Sprintf("event %d: %s\n  want %s\n  got  %s", i+1, d, cut(toJSON(w), 400),
+				cut(toJSON(got[j]), 400))
 		}
 		j++
 	}
@@ -278,7 +279,10 @@ func TestMatch(t *testing.T) {
 		t.Error(d)
 	}
 	log := []map[string]any{ev(`{"event":"a"}`), ev(`{"event":"note"}`), ev(`{"event":"b"}`)}
-	if d := matchEvents([]map[string]any{ev(`{"event":"a"}`), ev(`{"event":"o","<optional>":true}`), ev(`{"event":"b"}`)}, log); d != "" {
+	if d := matchEvents([]map[string]any{
+		ev(`{"event":"a"}`), ev(`{"event":"o","<optional>":true}`),
+		ev(`{"event":"b"}`),
+	}, log); d != "" {
 		t.Error(d)
 	}
 	if d := matchEvents([]map[string]any{ev(`{"event":"a"}`)}, log); d == "" {

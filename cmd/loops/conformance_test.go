@@ -152,7 +152,9 @@ func (r *caseRun) compare(t *testing.T, c *testenv.Case) string {
 	return r.compareRest(t, exp)
 }
 
-func (r *caseRun) compareEvents(t *testing.T, c *testenv.Case, exp map[string]any, raw, events []map[string]any) string {
+func (r *caseRun) compareEvents(t *testing.T, c *testenv.Case, exp map[string]any,
+	raw, events []map[string]any,
+) string {
 	t.Helper()
 	if want := c.Text("expect.events.jsonl"); want != "" {
 		var list []map[string]any

@@ -63,7 +63,8 @@ func newContender(rnd *rand.Rand, i int) *contender {
 func (c *contender) start(t *testing.T, d crashDir, rnd *rand.Rand) {
 	t.Helper()
 	c.process = d.startInto(t, "said."+c.id, "run", "contend", "--quiet", "--queue", "--context", "id="+c.id,
-		"--context", "one="+c.paths[0], "--context", "two="+c.paths[1], "--context", fmt.Sprintf("for=0.0%02d", rnd.IntN(40)))
+		"--context", "one="+c.paths[0], "--context", "two="+c.paths[1], "--context",
+		fmt.Sprintf("for=0.0%02d", rnd.IntN(40)))
 }
 
 // checkContenders goes through the log and says where two that overlap acted at once. A killed one acts until the next
@@ -204,11 +205,20 @@ func TestFairOrder(t *testing.T) {
 	queue := persistence.ProjectQueue(filepath.Join(d.cwd, ".loops"))
 	holder, err := dirstore.Open(filepath.Join(d.cwd, ".loops"))
 	must(t, err)
-	lock, err := holder.Create(t.Context(), persistence.Spec{Loop: "holder", Scope: []string{d.cwd}, Owner: persistence.Owner{PID: os.Getpid()}})
+	lock, err := holder.Create(t.Context(),
+		persistence.Spec{Loop: "holder", Scope: []string{d.cwd}, Owner: persistence.Owner{PID: os.Getpid()}})
 	must(t, err)
 	var all []*contender
 	want := ""
-	for i, paths := range [][2]string{{"t", "u"}, {"t/1", "u/1"}, {"u", "t/1/2"}, {"t", "t"}, {"t/1", "v"}, {"u", "t/1"}, {"t/1/2/3", "t"}} {
+	for i, paths := range [][2]string{
+		{"t", "u"},
+		{"t/1", "u/1"},
+		{"u", "t/1/2"},
+		{"t", "t"},
+		{"t/1", "v"},
+		{"u", "t/1"},
+		{"t/1/2/3", "t"},
+	} {
 		c := &contender{id: fmt.Sprint("c", i), paths: paths}
 		c.start(t, d, rnd)
 		all = append(all, c)

@@ -50,7 +50,8 @@ func TestCrashOfFork(t *testing.T) {
 			before, begun := d.runs(t), 0
 			for range *crashes {
 				after := time.Duration(rnd.Int64N(int64(length))) + time.Millisecond
-				if code := d.start(t, "fork", source, "--at", "2", "--quiet").end(t, after); code != 0 && code != -float64(syscall.SIGKILL) {
+				if code := d.start(t, "fork", source, "--at", "2", "--quiet").end(t, after); code != 0 &&
+					code != -float64(syscall.SIGKILL) {
 					t.Fatalf("killed after %v: the fork exits with %v: %s", after, code, d.said(t))
 				}
 				d.sweep(t)
@@ -84,7 +85,8 @@ func (d crashDir) finishFork(t *testing.T, id string, after time.Duration) {
 			t.Fatalf("killed after %v: resume exits with %v: %s", after, code, d.said(t))
 		}
 	}
-	if code := d.start(t, "status", id).end(t, 0); code != 0 || !strings.Contains(d.said(t), "Fork of:") || d.status(t, id) != "completed" {
+	if code := d.start(t, "status", id).end(t, 0); code != 0 || !strings.Contains(d.said(t), "Fork of:") ||
+		d.status(t, id) != "completed" {
 		t.Fatalf("killed after %v: status exits with %v: %s", after, code, d.said(t))
 	}
 }

@@ -39,7 +39,8 @@ const maxKillsPerRun = 3
 // decision state, and a counter that goes through its own state four times.
 func crashLoop() string {
 	var b strings.Builder
-	b.WriteString("name: crash\ndescription: twenty steps to be killed in\nscope: [\".\"]\ninitial: a1\nmax_steps: 40\nstates:\n")
+	b.WriteString("name: crash\ndescription: twenty steps to be killed in\nscope: [\".\"]\ninitial: a1\n" +
+		"max_steps: 40\nstates:\n")
 	action := func(say string) string {
 		return `
     action: |
@@ -78,7 +79,8 @@ func crashLoop() string {
 		if i == 7 {
 			next = "done"
 		}
-		fmt.Fprintf(&b, "  z%d:%s    capture: last\n    next: %s\n", i, action("${captured.n.output}-${prev.state}"), next)
+		fmt.Fprintf(&b, "  z%d:%s    capture: last\n    next: %s\n", i, action("${captured.n.output}-${prev.state}"),
+			next)
 	}
 	b.WriteString("  done: {terminal: true}\n  failed: {terminal: true}\n")
 	return b.String()
@@ -111,7 +113,8 @@ func TestCrash(t *testing.T) {
 				kills := dir.runToEnd(t, rnd, length)
 				got := dir.left(t)
 				if d := compareCrash(want, got, kills); d != "" {
-					t.Errorf("killed %d times: %s\nfiles: %v\nlog:\n%s\nevents:\n%s", kills, d, visible(dir.cwd, ".loops/.running/*", ".loops/.history/*/*"), got.log, tail(got.events, 30))
+					t.Errorf("killed %d times: %s\nfiles: %v\nlog:\n%s\nevents:\n%s", kills, d,
+						visible(dir.cwd, ".loops/.running/*", ".loops/.history/*/*"), got.log, tail(got.events, 30))
 				}
 			})
 		}
@@ -291,7 +294,8 @@ func (d crashDir) left(t *testing.T) leftovers {
 	events, bad := lastLog(t, d.cwd)
 	l := leftovers{
 		log: readText(t, filepath.Join(d.cwd, "log.txt")), events: events, torn: len(bad),
-		captured: norm(state["captured"], d.cwd), messages: state["messages"], edges: state["edge_revisit_counts"], status: state["status"],
+		captured: norm(state["captured"], d.cwd), messages: state["messages"], edges: state["edge_revisit_counts"],
+		status:  state["status"],
 		folders: len(visible(d.cwd, ".loops/.history/*")), running: len(visible(d.cwd, ".loops/.running/*.state.json")),
 	}
 	for _, e := range events {
@@ -421,10 +425,27 @@ func TestCheckActions(t *testing.T) {
 		ok        bool
 	}{
 		{"once", "b a.1\ne a.1\n", []map[string]any{enter, start, complete}, 0, true},
-		{"killed and run again", "b a.1\nb a.1\ne a.1\n", []map[string]any{enter, start, enter, start, complete}, 1, true},
-		{"killed after it was done", "b a.1\ne a.1\nb a.1\ne a.1\n", []map[string]any{enter, start, enter, start, complete}, 1, true},
-		{"again without a kill", "b a.1\ne a.1\nb a.1\ne a.1\n", []map[string]any{enter, start, enter, start, complete}, 0, false},
-		{"again after its result", "b a.1\ne a.1\nb a.1\ne a.1\n", []map[string]any{enter, start, complete, enter, start, complete}, 1, false},
+		{
+			"killed and run again", "b a.1\nb a.1\ne a.1\n",
+			[]map[string]any{enter, start, enter, start, complete},
+			1,
+			true,
+		},
+		{
+			"killed after it was done", "b a.1\ne a.1\nb a.1\ne a.1\n",
+			[]map[string]any{enter, start, enter, start, complete},
+			1, true,
+		},
+		{
+			"again without a kill", "b a.1\ne a.1\nb a.1\ne a.1\n",
+			[]map[string]any{enter, start, enter, start, complete},
+			0, false,
+		},
+		{
+			"again after its result", "b a.1\ne a.1\nb a.1\ne a.1\n",
+			[]map[string]any{enter, start, complete, enter, start, complete},
+			1, false,
+		},
 		{"at once", "b a.1\nb a.1\ne a.1\ne a.1\n", []map[string]any{enter, start, enter, start, complete}, 1, false},
 		{"before it was recorded", "b a.1\nb a.1\n", []map[string]any{enter, start}, 1, false},
 		{"never", "", []map[string]any{enter, start, complete}, 0, false},

@@ -94,7 +94,8 @@ var declared = strings.Repeat("x", 500)
 // declaring declares it.
 func declaring(t *testing.T, p cutProject) {
 	must(t, os.WriteFile(filepath.Join(p.cwd, "value"), []byte(declared), 0o600))
-	must(t, os.WriteFile(filepath.Join(p.cwd, ".loops", "config.yaml"), []byte("secrets: {BIG: {file: value}}\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(p.cwd, ".loops", "config.yaml"), []byte("secrets: {BIG: {file: value}}\n"),
+		0o600))
 }
 
 // masked reports whether no file of the records has the secret. What a database has, events show.
@@ -142,39 +143,84 @@ func carriedOn(t *testing.T, p cutProject) {
 }
 
 var cutCommands = []cutCommand{
-	{args: "rm ID(good)", codes: []float64{4}, touches: []string{"good"}, done: func(r cutRun) bool { return r.gone("good") }},
-	{args: "rm ID(dead) --force", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool { return r.gone("dead") }},
-	{args: "prune --keep-last 0", touches: []string{"good", "first"}, done: func(r cutRun) bool { return r.gone("good", "first") }},
-	{args: "scrub --all", setUp: declaring, touches: []string{"first", "good", "open", "dead"}, done: func(r cutRun) bool { return r.statusOf("good") == "completed" && r.masked() }},
-	{args: "sweep", touches: []string{"dead"}, done: func(r cutRun) bool { return r.statusOf("dead") == "interrupted" }},
-	{args: "import away.tar.gz", touches: []string{"away"}, done: func(r cutRun) bool { return r.statusOf("away") == "completed" }},
+	{args: "rm ID(good)", codes: []float64{4}, touches: []string{"good"}, done: func(r cutRun) bool {
+		return r.gone("good")
+	}},
+	{args: "rm ID(dead) --force", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool {
+		return r.gone("dead")
+	}},
+	{args: "prune --keep-last 0", touches: []string{"good", "first"}, done: func(r cutRun) bool {
+		return r.gone("good", "first")
+	}},
+	{
+		args: "scrub --all", setUp: declaring, touches: []string{"first", "good", "open", "dead"},
+		done: func(r cutRun) bool { return r.statusOf("good") == "completed" && r.masked() },
+	},
+	{args: "sweep", touches: []string{"dead"}, done: func(r cutRun) bool {
+		return r.statusOf("dead") == "interrupted"
+	}},
+	{args: "import away.tar.gz", touches: []string{"away"}, done: func(r cutRun) bool {
+		return r.statusOf("away") == "completed"
+	}},
 	{args: "export ID(good) -o new.tar.gz --force", done: func(r cutRun) bool { return r.there("new.tar.gz") }},
-	{args: "store copy FROM TO", touches: []string{"dead"}, codes: []float64{9}, done: func(cutRun) bool { return true }},
+	{args: "store copy FROM TO", touches: []string{"dead"}, codes: []float64{9}, done: func(cutRun) bool {
+		return true
+	}},
 	{args: "run good --quiet", touches: []string{"dead"}, done: cutRun.more},
 	{args: "run -b good", touches: []string{"dead"}, done: cutRun.more, settled: begunDone},
-	{args: "resume ID(open) -n 9 --quiet", again: "resume open -n 9 --quiet", codes: []float64{4}, touches: []string{"open", "dead"}, done: func(r cutRun) bool { return r.statusOf("open") == "completed" }},
-	{args: "resume ID(open) --extend steps=9 --quiet", again: "resume open --extend steps=9 --quiet", codes: []float64{4}, touches: []string{"open", "dead"}, done: func(r cutRun) bool { return r.statusOf("open") == "completed" }},
-	{args: "resume ID(dead) --quiet", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool { return r.statusOf("dead") == "completed" }},
-	{args: "resume -b ID(dead)", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool { return !r.gone("dead") }, settled: completed("dead")},
+	{
+		args: "resume ID(open) -n 9 --quiet", again: "resume open -n 9 --quiet", codes: []float64{4},
+		touches: []string{"open", "dead"}, done: func(r cutRun) bool { return r.statusOf("open") == "completed" },
+	},
+	{
+		args: "resume ID(open) --extend steps=9 --quiet", again: "resume open --extend steps=9 --quiet",
+		codes: []float64{4}, touches: []string{"open", "dead"}, done: func(r cutRun) bool {
+			return r.statusOf("open") == "completed"
+		},
+	},
+	{args: "resume ID(dead) --quiet", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool {
+		return r.statusOf("dead") == "completed"
+	}},
+	{args: "resume -b ID(dead)", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool {
+		return !r.gone("dead")
+	}, settled: completed("dead")},
 	{args: "fork ID(good) --at 1 --quiet", touches: []string{"dead"}, done: cutRun.more},
-	{args: "submit good --no-lock --quiet", placed: true, touches: []string{"dead"}, done: cutRun.more, settled: carriedOn},
-	{args: "new fresh --from sequence", codes: []float64{1}, done: func(r cutRun) bool { return r.there(".loops/fresh.yaml") }},
+	{
+		args: "submit good --no-lock --quiet", placed: true, touches: []string{"dead"}, done: cutRun.more,
+		settled: carriedOn,
+	},
+	{args: "new fresh --from sequence", codes: []float64{1}, done: func(r cutRun) bool {
+		return r.there(".loops/fresh.yaml")
+	}},
 
 	{args: "stop hold", setUp: holding, codes: []float64{4}, done: stoppedHold, settled: resumedHold},
-	{args: "stop --all", setUp: holdingUp, codes: []float64{4}, done: func(r cutRun) bool { return stoppedHold(r) && r.queued() == "" }, settled: func(t *testing.T, p cutProject) {
+	{args: "stop --all", setUp: holdingUp, codes: []float64{4}, done: func(r cutRun) bool {
+		return stoppedHold(r) && r.queued() == ""
+	}, settled: func(t *testing.T, p cutProject) {
 		p.live["waiter"].endWith(t, 1, 143)
 		resumedHold(t, p)
 	}},
 	{args: "pause hold", setUp: holding, done: cutRun.pauses, settled: pausedHold},
-	{args: "unpause hold", setUp: pausing, codes: []float64{4}, done: func(r cutRun) bool { return !r.pauses() }, settled: unpausedHold},
-	{args: "extend hold steps=1", setUp: holding, done: func(cutRun) bool { return true }, settled: func(t *testing.T, p cutProject) {
-		p.letGo(t)
-		p.live["hold"].endWith(t, 0)
-	}},
-	{args: "retry-now backoff", setUp: backingOff, codes: []float64{4}, done: func(cutRun) bool { return true }, settled: func(t *testing.T, p cutProject) {
-		p.live["backoff"].endWith(t, 0)
-	}},
-	{args: "queue remove QUEUED", setUp: holdingUp, codes: []float64{4}, done: func(r cutRun) bool { return r.queued() == "" }, settled: func(t *testing.T, p cutProject) {
+	{
+		args: "unpause hold", setUp: pausing, codes: []float64{4}, done: func(r cutRun) bool { return !r.pauses() },
+		settled: unpausedHold,
+	},
+	{
+		args: "extend hold steps=1", setUp: holding, done: func(cutRun) bool { return true },
+		settled: func(t *testing.T, p cutProject) {
+			p.letGo(t)
+			p.live["hold"].endWith(t, 0)
+		},
+	},
+	{
+		args: "retry-now backoff", setUp: backingOff, codes: []float64{4}, done: func(cutRun) bool { return true },
+		settled: func(t *testing.T, p cutProject) {
+			p.live["backoff"].endWith(t, 0)
+		},
+	},
+	{args: "queue remove QUEUED", setUp: holdingUp, codes: []float64{4}, done: func(r cutRun) bool {
+		return r.queued() == ""
+	}, settled: func(t *testing.T, p cutProject) {
 		p.live["waiter"].endWith(t, 1, 143)
 		p.letGo(t)
 		p.live["hold"].endWith(t, 0)
@@ -183,23 +229,33 @@ var cutCommands = []cutCommand{
 		}
 	}},
 
-	{args: "stage begin --dir work", setUp: staged("2026-01-01"), done: func(r cutRun) bool { return r.staged() == "" }, settled: unstaged},
-	{args: "stage save scan --dir work", setUp: staged(time.Now().UTC().Format(time.DateOnly)), done: func(r cutRun) bool { return r.staged() == "fetch scan" }, settled: unstaged},
-	{args: "stage done --dir work", setUp: staged(time.Now().UTC().Format(time.DateOnly)), done: func(r cutRun) bool { return !r.there("work/manifest.json") }, settled: unstaged},
+	{args: "stage begin --dir work", setUp: staged("2026-01-01"), done: func(r cutRun) bool {
+		return r.staged() == ""
+	}, settled: unstaged},
+	{
+		args: "stage save scan --dir work", setUp: staged(time.Now().UTC().Format(time.DateOnly)),
+		done: func(r cutRun) bool { return r.staged() == "fetch scan" }, settled: unstaged,
+	},
+	{args: "stage done --dir work", setUp: staged(time.Now().UTC().Format(time.DateOnly)), done: func(r cutRun) bool {
+		return !r.there("work/manifest.json")
+	}, settled: unstaged},
 
 	// Retention removes what it may beside the run, and a note is all that comes of its mistakes. What is left,
 	// a later run removes.
-	{args: "run extra", setUp: retaining, touches: []string{"good", "first", "dead"}, done: func(r cutRun) bool {
-		return r.more() && (!strings.Contains(r.said, "Retention removed 2 runs") || r.gone("good", "first"))
-	}, between: func(t *testing.T, p cutProject) { must(t, removed(filepath.Join(p.cwd, ".loops/.retention"))) }, settled: func(t *testing.T, p cutProject) {
-		begunDone(t, p)
-		if now := (cutRun{p, t, "", p.recorded(t)}); !now.gone("good", "first") {
-			t.Errorf("retention left %v, and said: %s", now.now, p.said(t))
-		}
-		if stamp := readText(t, filepath.Join(p.cwd, ".loops/.retention")); !strings.HasSuffix(stamp, " done\n") {
-			t.Errorf("the stamp of retention is %q", stamp)
-		}
-	}},
+	{
+		args: "run extra", setUp: retaining, touches: []string{"good", "first", "dead"}, done: func(r cutRun) bool {
+			return r.more() && (!strings.Contains(r.said, "Retention removed 2 runs") || r.gone("good", "first"))
+		}, between: func(t *testing.T, p cutProject) { must(t, removed(filepath.Join(p.cwd, ".loops/.retention"))) },
+		settled: func(t *testing.T, p cutProject) {
+			begunDone(t, p)
+			if now := (cutRun{p, t, "", p.recorded(t)}); !now.gone("good", "first") {
+				t.Errorf("retention left %v, and said: %s", now.now, p.said(t))
+			}
+			if stamp := readText(t, filepath.Join(p.cwd, ".loops/.retention")); !strings.HasSuffix(stamp, " done\n") {
+				t.Errorf("the stamp of retention is %q", stamp)
+			}
+		},
+	},
 }
 
 // started starts a command that continues, and waits until a file is there.
@@ -245,7 +301,8 @@ func holding(t *testing.T, p cutProject) {
 func holdingUp(t *testing.T, p cutProject) {
 	holding(t, p)
 	p.started(t, "waiter", ".loops/.queue/*.json", "run", "waiter", "--queue", "--quiet")
-	p.ids["queued"] = strings.TrimSuffix(filepath.Base(globOne(t, filepath.Join(p.cwd, ".loops/.queue/*.json"))), ".json")
+	p.ids["queued"] = strings.TrimSuffix(filepath.Base(globOne(t, filepath.Join(p.cwd, ".loops/.queue/*.json"))),
+		".json")
 }
 
 // queued returns the files of what waits in the queue.
@@ -349,7 +406,8 @@ func staged(day string) func(t *testing.T, p cutProject) {
 	return func(t *testing.T, p cutProject) {
 		must(t, os.Mkdir(filepath.Join(p.cwd, "work"), 0o755))
 		for name, text := range map[string]string{
-			"work/manifest.json": `{"schema_version":1,"run_date":"` + day + `","completed":["fetch"]}`, "work/fetch.json": fetched, "in": `{"lines": 7}`,
+			"work/manifest.json": `{"schema_version":1,"run_date":"` + day + `","completed":["fetch"]}`,
+			"work/fetch.json":    fetched, "in": `{"lines": 7}`,
 		} {
 			must(t, os.WriteFile(filepath.Join(p.cwd, name), []byte(text), 0o644))
 		}

@@ -63,11 +63,15 @@ func newCutProject(t *testing.T, store string) cutProject {
 	p := cutProject{crashDir: crashDir{t.TempDir(), store}, ids: map[string]string{}}
 	if store == "postgres" {
 		// no power is lost
-		p.server = &cutServer{PostgresServer: ownPostgres(t, "fsync = off", "full_page_writes = off", "autovacuum = off")}
+		p.server = &cutServer{PostgresServer: ownPostgres(t, "fsync = off", "full_page_writes = off",
+			"autovacuum = off")}
 		p.store = p.server.database(t, "template1")
 	}
 	must(t, os.Mkdir(filepath.Join(p.cwd, ".loops"), 0o755))
-	for name, text := range map[string]string{"good": cutLoop, "open": cutOpen, "dead": cutDead, "hold": cutHold, "waiter": cutWaiter, "backoff": cutBackoff} {
+	for name, text := range map[string]string{
+		"good": cutLoop, "open": cutOpen, "dead": cutDead, "hold": cutHold,
+		"waiter": cutWaiter, "backoff": cutBackoff,
+	} {
 		must(t, os.WriteFile(filepath.Join(p.cwd, ".loops", name+".yaml"), []byte(text), 0o644))
 	}
 	do := func(code float64, args ...string) {
@@ -101,7 +105,8 @@ func (d crashDir) newest(t *testing.T, loop string) string {
 	var run struct {
 		ID string `json:"instance_id"`
 	}
-	if code := d.start(t, "status", loop, "--json").end(t, 0); code != 0 || json.Unmarshal([]byte(d.said(t)), &run) != nil || run.ID == "" {
+	if code := d.start(t, "status", loop, "--json").end(t, 0); code != 0 ||
+		json.Unmarshal([]byte(d.said(t)), &run) != nil || run.ID == "" {
 		t.Fatalf("status of %s exits with %v: %s", loop, code, d.said(t))
 	}
 	return run.ID
@@ -254,7 +259,8 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 			if p.store != "dir" && strings.HasPrefix(name, "elsewhere-") && strings.HasSuffix(name, ".lock") {
 				return true
 			}
-			return name == ".acquire.lock" || name == ".newest" || strings.HasPrefix(name, ".removed-") || of(name, ".state.json", ".state.json.tmp", ".events.jsonl", ".lock", ".pid", ".torn")
+			return name == ".acquire.lock" || name == ".newest" || strings.HasPrefix(name, ".removed-") ||
+				of(name, ".state.json", ".state.json.tmp", ".events.jsonl", ".lock", ".pid", ".torn")
 		case ".history":
 			runID, loop, ok := strings.Cut(strings.Replace(name, "-", "", 2), "-")
 			return ok && of(loop+"-"+runID, "")
@@ -263,7 +269,11 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 		case ".queue":
 			return name == ".lock"
 		case "":
-			return strings.HasSuffix(name, ".yaml") || slices.Contains([]string{".running", ".history", ".queue", "runs", "logs", ".retention", ".gitignore", ".schema"}, name)
+			return strings.HasSuffix(name, ".yaml") ||
+				slices.Contains([]string{
+					".running", ".history", ".queue", "runs", "logs", ".retention", ".gitignore",
+					".schema",
+				}, name)
 		}
 		return of(name, ".log", ".log.1", ".log.2", ".log.3")
 	}
@@ -282,7 +292,10 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 	for _, pattern := range []string{".loops-*", ".loops/runs/*/.*"} {
 		hidden, err := fs.Glob(os.DirFS(p.cwd), pattern)
 		must(t, err)
-		leaks = append(leaks, slices.DeleteFunc(hidden, func(name string) bool { return p.store != "dir" && filepath.Base(name) == ".place" })...)
+		leaks = append(leaks,
+			slices.DeleteFunc(hidden, func(name string) bool {
+				return p.store != "dir" && filepath.Base(name) == ".place"
+			})...)
 	}
 	if p.store == "dir" {
 		return leaks
@@ -290,8 +303,10 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 	db := p.query(t)
 	defer db.Close()
 	for _, q := range []string{
-		`runs WHERE status = ''`, `removals WHERE place <> ''`, `definitions WHERE hash NOT IN (SELECT definition FROM runs)`,
-		`events WHERE run NOT IN (SELECT n FROM runs)`, `memory WHERE run NOT IN (SELECT n FROM runs)`, `texts WHERE run NOT IN (SELECT n FROM runs)`,
+		`runs WHERE status = ''`, `removals WHERE place <> ''`,
+		`definitions WHERE hash NOT IN (SELECT definition FROM runs)`,
+		`events WHERE run NOT IN (SELECT n FROM runs)`, `memory WHERE run NOT IN (SELECT n FROM runs)`,
+		`texts WHERE run NOT IN (SELECT n FROM runs)`,
 		`leases WHERE run NOT IN (SELECT n FROM runs)`, `places WHERE run NOT IN (SELECT n FROM runs)`,
 	} {
 		var n int
@@ -352,7 +367,11 @@ func (p cutProject) interferences() []namedInterference {
 		{"disk error", interference{calls: diskCalls, errno: syscall.EIO}},
 	}
 	if p.server != nil {
-		all = append(all, namedInterference{"connection lost", interference{calls: roomCalls, sockets: true, below: theServer, errno: syscall.ECONNRESET}})
+		all = append(all,
+			namedInterference{
+				"connection lost",
+				interference{calls: roomCalls, sockets: true, below: theServer, errno: syscall.ECONNRESET},
+			})
 	}
 	return all
 }
@@ -518,7 +537,8 @@ func (p cutProject) unlisted(t *testing.T) bool {
 		now = `CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)`
 	}
 	var n int
-	must(t, db.QueryRow(`SELECT count(*) FROM runs r JOIN leases l ON l.run = r.n WHERE r.status = '' AND l.until > `+now).Scan(&n))
+	must(t, db.QueryRow(`SELECT count(*) FROM runs r JOIN leases l ON l.run = r.n WHERE r.status = '' AND l.until > `+
+		now).Scan(&n))
 	return n > 0
 }
 

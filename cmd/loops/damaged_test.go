@@ -27,7 +27,8 @@ func firstChange(want, got string) string {
 	was, now := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range now {
 		if i == len(was) || was[i] != now[i] {
-			return fmt.Sprintf("line %d: was %q, is\n%s", i+1, strings.Join(was[i:min(i+1, len(was))], ""), strings.Join(now[i:], "\n"))
+			return fmt.Sprintf("line %d: was %q, is\n%s", i+1, strings.Join(was[i:min(i+1, len(was))], ""),
+				strings.Join(now[i:], "\n"))
 		}
 	}
 	return "a part: " + strings.Join(was[len(now):], "\n")
@@ -111,7 +112,8 @@ func TestDamagedDatabase(t *testing.T) {
 // TestDamagedRow: one changed row of a database is reported by the views of the run, as a changed line of a journal is.
 func TestDamagedRow(t *testing.T) {
 	t.Parallel()
-	const broken = "name: broken\ndescription: a test\ninitial: a\nstates:\n  a: {action: 'true', next: done}\n  done: {terminal: true}\n"
+	const broken = "name: broken\ndescription: a test\ninitial: a\nstates:\n  a: {action: 'true', next: done}\n" +
+		"  done: {terminal: true}\n"
 	for _, store := range []string{"sqlite:runs.db", "postgres"} {
 		t.Run(storeName(store), func(t *testing.T) {
 			t.Parallel()
@@ -128,7 +130,8 @@ func TestDamagedRow(t *testing.T) {
 			}
 			db, err := sql.Open(driver, at)
 			must(t, err)
-			_, err = db.ExecContext(t.Context(), "UPDATE events SET body = replace(body, 'action_start', 'action_st4rt') WHERE seq = 3")
+			_, err = db.ExecContext(t.Context(),
+				"UPDATE events SET body = replace(body, 'action_start', 'action_st4rt') WHERE seq = 3")
 			must(t, err)
 			must(t, db.Close())
 			for _, view := range [][]string{
@@ -141,7 +144,8 @@ func TestDamagedRow(t *testing.T) {
 				{"list", "--json"},
 			} {
 				code := d.start(t, view...).end(t, 0)
-				if said := d.said(t); code != 0 || !strings.Contains(said, "event 3 of run broken-") || !strings.Contains(said, "checksum") {
+				if said := d.said(t); code != 0 || !strings.Contains(said, "event 3 of run broken-") ||
+					!strings.Contains(said, "checksum") {
 					t.Errorf("%v exits with %v and prints\n%s", view, code, said)
 				}
 			}

@@ -102,10 +102,12 @@ func TestCIPage(t *testing.T) {
 	if ran != 3 || said != "the loop is completed\n" {
 		t.Errorf("%d steps ran, the last one printed %q", ran, said)
 	}
-	if text := readText(t, summary); !strings.Contains(text, "## ✅ Loop checks") || !strings.Contains(text, "```mermaid") {
+	if text := readText(t, summary); !strings.Contains(text, "## ✅ Loop checks") ||
+		!strings.Contains(text, "```mermaid") {
 		t.Errorf("the summary is %s", text)
 	}
-	if text := readText(t, filepath.Join(dir, "junit.xml")); !strings.Contains(text, `<testcase name="fix" classname="checks"`) {
+	if text := readText(t, filepath.Join(dir, "junit.xml")); !strings.Contains(text,
+		`<testcase name="fix" classname="checks"`) {
 		t.Errorf("the report is %s", text)
 	}
 
@@ -113,7 +115,8 @@ func TestCIPage(t *testing.T) {
 	var other struct{ Checks struct{ Script []string } }
 	must(t, yaml.Unmarshal([]byte(files[".gitlab-ci.yml"]), &other))
 	shell(t, dir, strings.Join(other.Checks.Script, "\n"))
-	if text := readText(t, filepath.Join(dir, "junit.xml")); !strings.Contains(text, `tests="2" failures="0" errors="0" skipped="1"`) {
+	if text := readText(t, filepath.Join(dir, "junit.xml")); !strings.Contains(text,
+		`tests="2" failures="0" errors="0" skipped="1"`) {
 		t.Errorf("the report is %s", text)
 	}
 	page2 := readText(t, page)
@@ -129,15 +132,18 @@ func TestNotifyPage(t *testing.T) {
 	t.Parallel()
 	const page = "../../docs/notify.md"
 	dir, _ := pageFiles(t, page)
-	out := shell(t, dir, "loops run release; cat told.txt", "PATH="+linkedBinary(t, binary(t))+":/usr/bin:/bin", "LOOPS_HOOK_KEY=")
+	out := shell(t, dir, "loops run release; cat told.txt", "PATH="+linkedBinary(t, binary(t))+":/usr/bin:/bin",
+		"LOOPS_HOOK_KEY=")
 	for _, want := range []string{
-		"release: completed in done (1 step", "(completed): not told by webhook hooks.example.com: the key of the signature is missing: the environment variable LOOPS_HOOK_KEY is not set",
+		"release: completed in done (1 step", "(completed): not told by webhook hooks.example.com: the key of the " +
+			"signature is missing: the environment variable LOOPS_HOOK_KEY is not set",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	if c, err := (config.Layers{Project: filepath.Join(dir, ".loops/config.yaml")}).Load(); err != nil || len(c.Notify) != 4 {
+	if c, err := (config.Layers{Project: filepath.Join(dir, ".loops/config.yaml")}).Load(); err != nil ||
+		len(c.Notify) != 4 {
 		t.Errorf("the config on the page: %v", err)
 	}
 	text := readText(t, page)
@@ -150,8 +156,10 @@ func TestNotifyPage(t *testing.T) {
 
 	_, code, _ := strings.Cut(text, "```go\n")
 	code, _, _ = strings.Cut(code, "```\n")
-	program := "package main\n\nimport (\n\t\"crypto/hmac\"\n\t\"crypto/sha256\"\n\t\"encoding/hex\"\n\t\"fmt\"\n\t\"os\"\n\t\"strconv\"\n\t\"strings\"\n\t\"time\"\n)\n\n" + code +
-		"\nfunc main() {\n\tn, _ := strconv.ParseInt(os.Args[4], 10, 64)\n\tfmt.Println(genuine(os.Args[1], []byte(os.Args[2]), os.Args[3], time.Unix(n, 0)))\n}\n"
+	program := "package main\n\nimport (\n\t\"crypto/hmac\"\n\t\"crypto/sha256\"\n\t\"encoding/hex\"\n\t\"fmt\"\n" +
+		"\t\"os\"\n\t\"strconv\"\n\t\"strings\"\n\t\"time\"\n)\n\n" + code +
+		"\nfunc main() {\n\tn, _ := strconv.ParseInt(os.Args[4], 10, 64)\n" +
+		"\tfmt.Println(genuine(os.Args[1], []byte(os.Args[2]), os.Args[3], time.Unix(n, 0)))\n}\n"
 	source := filepath.Join(dir, "genuine.go")
 	must(t, os.WriteFile(source, []byte(program), 0o644))
 	built := filepath.Join(dir, "genuine")

@@ -44,8 +44,10 @@ func TestDoctorAsksBeforeItRepairs(t *testing.T) {
 	}
 	_ = cmd.Wait() // its exit code is that of the findings
 	for _, want := range []string{
-		"Fix: remove the rights of other users from .loops/runs (drwxr-xr-x)? [y/N]", "fixed    access     remove the rights of other users from .loops/runs",
-		"Fix: remove the rights of other users from .loops/logs (drwxr-xr-x)? [y/N]", "left     access     remove the rights of other users from .loops/logs",
+		"Fix: remove the rights of other users from .loops/runs (drwxr-xr-x)? [y/N]",
+		"fixed    access     remove the rights of other users from .loops/runs",
+		"Fix: remove the rights of other users from .loops/logs (drwxr-xr-x)? [y/N]",
+		"left     access     remove the rights of other users from .loops/logs",
 	} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("%q is not in\n%s", want, all.String())

@@ -20,7 +20,8 @@ func TestDoctorWithCLIs(t *testing.T) {
 		_, done := p.start(t, append([]string{"doctor", "--yes", "--host", cli}, model...)...)
 		code, said := done()
 		asks := cli == "codex" || cli == "gemini"
-		if code != 0 || asks != strings.Contains(said, "loops doctor --yes --permissions skip --host "+cli) || asks == strings.Contains(said, "login works") {
+		if code != 0 || asks != strings.Contains(said, "loops doctor --yes --permissions skip --host "+cli) ||
+			asks == strings.Contains(said, "login works") {
 			t.Errorf("exit code %d:\n%s", code, said)
 		}
 		_, done = p.start(t, append([]string{"doctor", "--yes", "--permissions", "skip", "--host", cli}, model...)...)

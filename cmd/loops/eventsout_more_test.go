@@ -21,9 +21,11 @@ func TestEventsOutByServe(t *testing.T) {
 	dir, env, _ := eventsProject(t, r)
 	config := filepath.Join(dir, ".loops/config.yaml")
 	writeText(t, filepath.Join(dir, "key"), "sesame\n")
-	writeText(t, config, strings.Replace(readText(t, config), "secret_env: KEY", "secret_file: "+filepath.Join(dir, "key"), 1))
+	writeText(t, config,
+		strings.Replace(readText(t, config), "secret_env: KEY", "secret_file: "+filepath.Join(dir, "key"), 1))
 	r.answers(http.StatusServiceUnavailable)
-	writeText(t, filepath.Join(dir, ".loops/busy.yaml"), strings.Replace(eventful, "echo b;", "echo b; kill -9 $PPID;", 1))
+	writeText(t, filepath.Join(dir, ".loops/busy.yaml"),
+		strings.Replace(eventful, "echo b;", "echo b; kill -9 $PPID;", 1))
 	run := exec.Command(binary(t), "-C", dir, "run", "busy", "--quiet")
 	run.Env = env
 	_ = run.Run()
@@ -81,14 +83,23 @@ func TestEventsOutLabels(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)
 	f.write(".loops/busy.yaml", eventful)
-	f.write(".loops/config.yaml", "events:\n- {file: every}\n- {file: gpu, labels: [gpu]}\n- {file: both, labels: [gpu, big]}\n- {file: none, labels: [small]}\n")
-	ids := map[string]string{"none": f.submit("busy", "--no-lock"), "gpu": f.submit("busy", "--no-lock", "--label", "gpu"), "both": f.submit("busy", "--no-lock", "--label", "gpu", "--label", "big")}
+	f.write(".loops/config.yaml",
+		"events:\n- {file: every}\n- {file: gpu, labels: [gpu]}\n- {file: both, labels: [gpu, big]}\n"+
+			"- {file: none, labels: [small]}\n")
+	ids := map[string]string{
+		"none": f.submit("busy", "--no-lock"),
+		"gpu":  f.submit("busy", "--no-lock", "--label", "gpu"),
+		"both": f.submit("busy", "--no-lock", "--label", "gpu", "--label", "big"),
+	}
 	f.worker("--label", "gpu", "--label", "big", "--slots", "3")
 	ended := func(name, id string) bool {
 		text, _ := os.ReadFile(filepath.Join(f.dir, name))
 		return strings.Contains(string(text), fmt.Sprintf(`"type": "loops.loop_complete", "subject": %q`, id))
 	}
-	for file, runs := range map[string][]string{"every": {"none", "gpu", "both"}, "gpu": {"gpu", "both"}, "both": {"both"}} {
+	for file, runs := range map[string][]string{
+		"every": {"none", "gpu", "both"}, "gpu": {"gpu", "both"},
+		"both": {"both"},
+	} {
 		for _, run := range runs {
 			f.until(file+" has the end of "+run, func() bool { return ended(file, ids[run]) })
 		}

@@ -32,8 +32,8 @@ states:
   done: {terminal: true}
 `
 
-// A receiver of events. Its handler answers what answer says to the numbers of the events of a request, in a body that is
-// signed.
+// A receiver of events. Its handler answers what answer says to the numbers of the events of a request, in a
+// body that is signed.
 type receiver struct {
 	*httptest.Server
 	t *testing.T
@@ -53,7 +53,8 @@ func newReceiver(t *testing.T) *receiver {
 func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	body, err := io.ReadAll(q.Body)
 	var batch []json.RawMessage
-	if err != nil || json.Unmarshal(body, &batch) != nil || q.Header.Get("Content-Type") != "application/cloudevents-batch+json" {
+	if err != nil || json.Unmarshal(body, &batch) != nil ||
+		q.Header.Get("Content-Type") != "application/cloudevents-batch+json" {
 		r.t.Errorf("no batch of CloudEvents: %v %q %s", err, q.Header, body)
 		return
 	}
@@ -95,7 +96,8 @@ func cloudSeq(t *testing.T, text []byte) int {
 			Seq   int    `json:"seq"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(text, &e); err != nil || e.Version != "1.0" || e.ID != fmt.Sprintf("%s/%d", e.Subject, e.Data.Seq) ||
+	if err := json.Unmarshal(text, &e); err != nil || e.Version != "1.0" ||
+		e.ID != fmt.Sprintf("%s/%d", e.Subject, e.Data.Seq) ||
 		e.Type != "loops."+e.Data.Event || !strings.HasPrefix(e.Source, "file://") || e.Loop != "busy" {
 		t.Errorf("no CloudEvent of ours: %v: %s", err, text)
 	}
@@ -232,7 +234,8 @@ func testEventsOut(t *testing.T, at int, received, sweeps bool) {
 			t.Errorf("sweep left events: %v", r.got())
 		}
 	}
-	if strings.Contains(loopsIn(t, dir, env, "status", "busy", "--json"), `"status": "completed"`) { // its end was on record before the kill
+	// its end was on record before the kill
+	if strings.Contains(loopsIn(t, dir, env, "status", "busy", "--json"), `"status": "completed"`) {
 		testenv.Loops(t, dir, env, "sweep")
 	} else {
 		testenv.Loops(t, dir, env, "resume", "busy", "--quiet")

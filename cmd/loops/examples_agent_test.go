@@ -50,8 +50,8 @@ func TestExampleAgent(t *testing.T) {
 	}
 }
 
-// goalAgent is each of the agents: the first time it makes the tests of the package empty, then it fixes the package. It prints what the
-// agent of its name does.
+// goalAgent is each of the agents: the first time it makes the tests of the package empty, then it fixes the
+// package. It prints what the agent of its name does.
 const goalAgent = `#!/bin/bash
 [ -t 0 ] || cat > /dev/null
 if [ -e "$LOOPS_RUN_DIR/asked" ]; then
@@ -76,8 +76,8 @@ qwen) echo '{"type":"system","subtype":"init","session_id":"s","model":"qwen3-co
 esac
 `
 
-// TestGoalOnTheBrokenPackage: loops goal on the broken package of the examples finds its check, and ends proven, guarded and within its
-// budget with each agent.
+// TestGoalOnTheBrokenPackage: loops goal on the broken package of the examples finds its check, and ends
+// proven, guarded and within its budget with each agent.
 func TestGoalOnTheBrokenPackage(t *testing.T) {
 	t.Parallel()
 	agents := []string{"claude", "codex", "gemini", "kimi", "opencode", "qwen"}
@@ -90,15 +90,21 @@ func TestGoalOnTheBrokenPackage(t *testing.T) {
 			d := newExampleDir(t)
 			bin := t.TempDir()
 			must(t, os.WriteFile(filepath.Join(bin, agent), []byte(goalAgent), 0o755))
-			// The home folder is a temporary one here, and the place of secrets in it must not be in the one that actions may change.
+			// The home folder is a temporary one here, and the place of secrets in it must not be in the one
+			// that actions may change.
 			d.env = append(d.env, "PATH="+bin+":"+os.Getenv("PATH"), "TMPDIR="+t.TempDir())
 			from := filepath.Join(d.cwd, examples, "fixtures/brokenpkg")
 			d.cwd = filepath.Join(d.cwd, "pkg")
 			must(t, os.Mkdir(d.cwd, 0o755))
 			for _, name := range []string{"go.mod", "wordcount.go", "wordcount_test.go"} {
-				must(t, os.WriteFile(filepath.Join(d.cwd, name), []byte(readText(t, filepath.Join(from, name+".txt"))), 0o644))
+				must(t, os.WriteFile(filepath.Join(d.cwd, name),
+					[]byte(readText(t, filepath.Join(from, name+".txt"))), 0o644))
 			}
-			for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=n", "-c", "user.email=n@x", "commit", "-qm", "begin"}} {
+			for _, args := range [][]string{
+				{"init", "-q"},
+				{"add", "."},
+				{"-c", "user.name=n", "-c", "user.email=n@x", "commit", "-qm", "begin"},
+			} {
 				cmd := exec.CommandContext(t.Context(), "git", args...)
 				cmd.Dir = d.cwd
 				if out, err := cmd.CombinedOutput(); err != nil {
@@ -106,7 +112,10 @@ func TestGoalOnTheBrokenPackage(t *testing.T) {
 				}
 			}
 			exit, out := d.loops(t, "goal", "Vet and tests pass", "--yes", "--host", agent, "--budget", "prompts=3")
-			for _, want := range []string{"holds  never enter done without check", "check: \"go vet ./... && go test ./...\"", "guarded (", "Loop completed: done (5 steps"} {
+			for _, want := range []string{
+				"holds  never enter done without check",
+				"check: \"go vet ./... && go test ./...\"", "guarded (", "Loop completed: done (5 steps",
+			} {
 				if exit != 0 || !strings.Contains(out, want) {
 					t.Fatalf("exits with %d, want %q:\n%s", exit, want, out)
 				}

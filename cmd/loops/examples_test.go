@@ -76,7 +76,8 @@ func TestExamples(t *testing.T) {
 		files map[string]string // in the folder of the run
 	}{
 		{name: "hello", files: map[string]string{
-			"report": "cmd/ holds 1 entries, 2 lines in the files on top\ndocs/ holds 1 entries, 2 lines in the files on top\n",
+			"report": "cmd/ holds 1 entries, 2 lines in the files on top\n" +
+				"docs/ holds 1 entries, 2 lines in the files on top\n",
 		}},
 		{name: "each"},
 		{name: "thirty"},
@@ -86,22 +87,29 @@ func TestExamples(t *testing.T) {
 		{name: "metric"},
 		{name: "metric", args: []string{"--context", "lines=1000"}, exit: 5},
 		{name: "queue", files: map[string]string{
-			"done/001-office.csv.total": "2899\n", "done/003-workshop.csv.total": "4450\n", "done/005-hall.csv.total": "4800\n",
+			"done/001-office.csv.total": "2899\n", "done/003-workshop.csv.total": "4450\n",
+			"done/005-hall.csv.total":       "4800\n",
 			"failed/002-kitchen.csv.reason": "malformed\n", "failed/004-garden.csv.reason": "empty\n",
 			"failed/002-kitchen.csv": "bread,3,250\nmilk,two,120\n", "failed/004-garden.csv": "",
 		}},
 		{name: "links", args: []string{"--context", "files=" + examples + "/links.md"}},
-		{name: "links", args: []string{"--context", "files=" + examples + "/broken.md"}, exit: 1, files: map[string]string{
-			"broken": examples + "/broken.md: nowhere.md\n",
-		}},
-		{name: "links", args: []string{"--max-steps", "2", "--context", "files=" + examples + "/links.md " + examples + "/broken.md"}, exit: 5},
+		{
+			name: "links", args: []string{"--context", "files=" + examples + "/broken.md"}, exit: 1,
+			files: map[string]string{
+				"broken": examples + "/broken.md: nowhere.md\n",
+			},
+		},
+		{name: "links", args: []string{"--max-steps", "2", "--context", "files=" + examples + "/links.md " +
+			examples + "/broken.md"}, exit: 5},
 		{name: "resume", args: []string{"--context", "pause=0"}, files: map[string]string{"ledger": ledger()}},
 	} {
 		t.Run(strings.TrimSpace(c.name+" "+strings.Join(c.args, " ")), func(t *testing.T) {
 			t.Parallel()
 			d := newExampleDir(t)
-			must(t, os.WriteFile(filepath.Join(d.cwd, examples, "links.md"), []byte("[a](links.yaml), [b](#x), [c](https://example.org), [d](../LICENSE#x)\n"), 0o644))
-			must(t, os.WriteFile(filepath.Join(d.cwd, examples, "broken.md"), []byte("[a](nowhere.md) and [b](links.yaml)\n"), 0o644))
+			must(t, os.WriteFile(filepath.Join(d.cwd, examples, "links.md"),
+				[]byte("[a](links.yaml), [b](#x), [c](https://example.org), [d](../LICENSE#x)\n"), 0o644))
+			must(t, os.WriteFile(filepath.Join(d.cwd, examples, "broken.md"),
+				[]byte("[a](nowhere.md) and [b](links.yaml)\n"), 0o644))
 			exit, out := d.loops(t, append([]string{"run", examples + "/" + c.name + ".yaml"}, c.args...)...)
 			if exit != c.exit {
 				t.Fatalf("exits with %d, want %d:\n%s", exit, c.exit, out)
@@ -118,7 +126,8 @@ func TestExamples(t *testing.T) {
 // TestExamplesListed wants every example in the README of the examples and in a test.
 func TestExamplesListed(t *testing.T) {
 	readme := readText(t, "../../"+examples+"/README.md")
-	source := readText(t, "examples_test.go") + readText(t, "examples_pattern_test.go") + readText(t, "examples_agent_test.go") + readText(t, "jobs_test.go")
+	source := readText(t, "examples_test.go") + readText(t, "examples_pattern_test.go") +
+		readText(t, "examples_agent_test.go") + readText(t, "jobs_test.go")
 	files, err := filepath.Glob("../../" + examples + "/*.yaml")
 	must(t, err)
 	if len(files) < 5 {

@@ -37,7 +37,9 @@ states:
 			ctx, stop := context.WithTimeout(t.Context(), testenv.Patience)
 			defer stop()
 			trace := filepath.Join(t.TempDir(), "trace")
-			cmd := exec.CommandContext(ctx, strace, append([]string{"-f", "-y", "-e", "trace=read,pread64", "-o", trace, binary(t)}, strings.Fields(args)...)...)
+			cmd := exec.CommandContext(ctx, strace,
+				append([]string{"-f", "-y", "-e", "trace=read,pread64", "-o", trace, binary(t)},
+					strings.Fields(args)...)...)
 			cmd.Dir, cmd.Env = dir, env
 			out, err := cmd.StdoutPipe()
 			must(t, err)

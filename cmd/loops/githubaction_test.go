@@ -27,20 +27,23 @@ func fakeRelease(t *testing.T) string {
 	program, err := os.ReadFile(binary(t))
 	must(t, err)
 	for name, text := range map[string]string{
-		"loops": string(program), "man/loops.1.gz": "", "completions/loops.bash": "", "completions/loops.zsh": "", "completions/loops.fish": "",
+		"loops": string(program), "man/loops.1.gz": "", "completions/loops.bash": "", "completions/loops.zsh": "",
+		"completions/loops.fish": "",
 	} {
 		path := filepath.Join(files, name)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		must(t, os.WriteFile(path, []byte(text), 0o755))
 	}
 	archive := fmt.Sprintf("loops_1.2.3_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
-	out, err := exec.Command("tar", "-I", "gzip -1", "-cf", filepath.Join(dist, archive), "-C", files, ".").CombinedOutput()
+	out, err := exec.Command("tar", "-I", "gzip -1", "-cf", filepath.Join(dist, archive), "-C", files,
+		".").CombinedOutput()
 	if err != nil {
 		t.Fatalf("tar: %v\n%s", err, out)
 	}
 	packed, err := os.ReadFile(filepath.Join(dist, archive))
 	must(t, err)
-	must(t, os.WriteFile(filepath.Join(dist, "loops_1.2.3_checksums.txt"), fmt.Appendf(nil, "%x  %s\n", sha256.Sum256(packed), archive), 0o644))
+	must(t, os.WriteFile(filepath.Join(dist, "loops_1.2.3_checksums.txt"),
+		fmt.Appendf(nil, "%x  %s\n", sha256.Sum256(packed), archive), 0o644))
 	must(t, os.WriteFile(filepath.Join(dist, "latest.json"), []byte(`{"version": "1.2.3"}`), 0o644))
 	return dist
 }
@@ -66,8 +69,13 @@ func TestGitHubAction(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "my project", ".loops"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "my project", ".loops", "greet.yaml"), []byte(
-		"name: greet\ndescription: Greets\ninitial: a\ncontext: {note: none}\nstates:\n  a: {action: 'echo \"note: $LOOPS_CONTEXT_NOTE\"; test -z \"$(command -v go)\"', on_yes: done, on_no: done}\n  done: {terminal: true}\n"), 0o644))
-	inputs := map[string]string{"loop": "greet", "args": "--context note=two words\n--max-steps 5", "directory": "my project", "from": fakeRelease(t)}
+		"name: greet\ndescription: Greets\ninitial: a\ncontext: {note: none}\nstates:\n"+
+			"  a: {action: 'echo \"note: $LOOPS_CONTEXT_NOTE\"; test -z \"$(command -v go)\"', on_yes: done, on_no: "+
+			"done}\n  done: {terminal: true}\n"), 0o644))
+	inputs := map[string]string{
+		"loop": "greet", "args": "--context note=two words\n--max-steps 5",
+		"directory": "my project", "from": fakeRelease(t),
+	}
 	for name, in := range file.Inputs {
 		if _, ok := inputs[name]; !ok {
 			inputs[name] = in.Default
@@ -84,15 +92,23 @@ func TestGitHubAction(t *testing.T) {
 			t.Errorf("step %d puts an expression into its script, where an input can be code: %s", i+1, step.Run)
 		}
 		files := map[string]string{"GITHUB_OUTPUT": "", "GITHUB_PATH": "", "GITHUB_STEP_SUMMARY": ""}
-		env := []string{"HOME=" + temp, "PATH=" + path, "RUNNER_TEMP=" + temp, "GITHUB_ACTION_PATH=" + root, "GITHUB_ACTIONS=true"}
+		env := []string{
+			"HOME=" + temp, "PATH=" + path, "RUNNER_TEMP=" + temp, "GITHUB_ACTION_PATH=" + root,
+			"GITHUB_ACTIONS=true",
+		}
 		for name := range files {
 			files[name] = filepath.Join(temp, fmt.Sprint(name, i))
 			must(t, os.WriteFile(files[name], nil, 0o644))
 			env = append(env, name+"="+files[name])
 		}
 		for name, v := range step.Env {
-			v = actionInput.ReplaceAllStringFunc(v, func(s string) string { return inputs[actionInput.FindStringSubmatch(s)[1]] })
-			v = stepOutput.ReplaceAllStringFunc(v, func(s string) string { m := stepOutput.FindStringSubmatch(s); return outputs[m[1]+"."+m[2]] })
+			v = actionInput.ReplaceAllStringFunc(v, func(s string) string {
+				return inputs[actionInput.FindStringSubmatch(s)[1]]
+			})
+			v = stepOutput.ReplaceAllStringFunc(v, func(s string) string {
+				m := stepOutput.FindStringSubmatch(s)
+				return outputs[m[1]+"."+m[2]]
+			})
 			env = append(env, name+"="+v)
 		}
 		cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step.Run)
@@ -116,7 +132,8 @@ func TestGitHubAction(t *testing.T) {
 			path = more + ":" + path
 		}
 	}
-	if outputs["run.outcome"] != "completed" || outputs["run.exit-code"] != "0" || !strings.HasPrefix(outputs["run.reason"], "state ") || !strings.Contains(ran, "note: two words") {
+	if outputs["run.outcome"] != "completed" || outputs["run.exit-code"] != "0" ||
+		!strings.HasPrefix(outputs["run.reason"], "state ") || !strings.Contains(ran, "note: two words") {
 		t.Errorf("outputs %v\n%s", outputs, ran)
 	}
 	page, err := os.ReadFile(outputs["report.page"])
@@ -153,7 +170,8 @@ func TestPreCommitHook(t *testing.T) {
 	if len(given) != 2 {
 		t.Fatalf("the hook is given %v", given)
 	}
-	script := "! " + hooks[0].Entry + " " + strings.Join(given, " ") + " > out 2>&1; cat out; " + hooks[0].Entry + " .loops/good.yaml"
+	script := "! " + hooks[0].Entry + " " + strings.Join(given, " ") + " > out 2>&1; cat out; " + hooks[0].Entry +
+		" .loops/good.yaml"
 	if said := shell(t, dir, script); !strings.Contains(said, `.loops/sub/bad.yml:3:10: error: `) {
 		t.Errorf("it says:\n%s", said)
 	}

@@ -222,7 +222,8 @@ func (p *hostileProject) verbatim(id string) {
 	cmd.Dir, cmd.Env = p.dir, p.env
 	out, err := cmd.Output()
 	must(p.t, err)
-	if want := "\x1b[32mgood\x1b[0m\n\x1b[38;5;99mleaks\n"; !strings.Contains(string(out), want) || !strings.Contains(string(out), "\x1b]0;T\a\x1b[2J\nCR\x00\b") {
+	if want := "\x1b[32mgood\x1b[0m\n\x1b[38;5;99mleaks\n"; !strings.Contains(string(out), want) ||
+		!strings.Contains(string(out), "\x1b]0;T\a\x1b[2J\nCR\x00\b") {
 		p.t.Errorf("logs --raw prints %q", out)
 	}
 	found := false
@@ -301,7 +302,9 @@ func (p *hostileProject) interrupted(args ...string) {
 	cmd := exec.Command(p.bin, args...)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	running := testenv.StartProcess(p.t, cmd)
-	testenv.Wait(p.t, "output of "+strings.Join(args, " "), func() bool { return running.Said() != "" || running.Ended() })
+	testenv.Wait(p.t, "output of "+strings.Join(args, " "), func() bool {
+		return running.Said() != "" || running.Ended()
+	})
 	if !running.Ended() {
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended by now
 	}

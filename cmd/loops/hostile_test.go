@@ -25,8 +25,10 @@ import (
 // ours, C1, and lines that look like those of this program or like commands of a service.
 const (
 	hostileShort = "\x1b]0;T\a\x1b[2J\x1b[35mM\u009b2J\u202e\rCR\nLoop completed: forged"
-	hostile      = "\x1b]52;c;eA==\x1b\\\x1bPq\x1b\\\u009d0;T\u009c\u0085\b\x7f\u2066\u2028" + hostileShort + "\nloops: forged\n::error::forged\n##[error]forged"
-	hostileBytes = "\x1b[32mgood\x1b[0m\n\x1b[38;5;99mleaks\n\x9b2J\x9d0;T\x9c caf\xe9 \x1b]0;T\a\x1b[2J\rCR\x00\b\u202e\u2028\u009b2J\x1b[>4;2m\x1b[?25l\n"
+	hostile      = "\x1b]52;c;eA==\x1b\\\x1bPq\x1b\\\u009d0;T\u009c\u0085\b\x7f\u2066\u2028" + hostileShort +
+		"\nloops: forged\n::error::forged\n##[error]forged"
+	hostileBytes = "\x1b[32mgood\x1b[0m\n\x1b[38;5;99mleaks\n" +
+		"\x9b2J\x9d0;T\x9c caf\xe9 \x1b]0;T\a\x1b[2J\rCR\x00\b\u202e\u2028\u009b2J\x1b[>4;2m\x1b[?25l\n"
 )
 
 // hostileOutput is one line of output, which may have its colour, as what it says in a sentence of this program
@@ -56,25 +58,42 @@ func newHostileProject(t *testing.T, store string) *hostileProject {
 	p.env = append(p.env, "TERM=xterm", "LOOPS_STORE="+store, "LOOPS_CATALOG=shelf", "GITHUB_ACTIONS=")
 	q := strconv.Quote
 	for name, text := range map[string]string{
-		"src/out": hostileBytes, "src/verdict": hostileOutput, "src/fatal": "FATAL_ERROR: " + hostileOutput, "src/handoff": "CONTEXT_HANDOFF: " + hostileOutput,
-		"src/script": hostile, "src/rules": "a:>=1 -> " + hostile,
-		".loops/all.yaml": "name: " + q("all"+hostileShort) + "\nscope: [free]\ndescription: " + q(hostile) + "\ninitial: " + q("begin"+hostile) +
-			"\ncontext: {" + q("k"+hostile) + ": " + q(hostile) + ", v: " + q(hostile) + "}\nparameters: {p: {type: string, default: " + q(hostile) + ", description: " + q(hostile) + "}}\nstates:\n" +
-			"  " + q("begin"+hostile) + ":\n    action: " + q("# "+hostile+"\ncat src/out; cat src/out >&2; cat src/verdict") + "\n    capture: c\n    append_to_messages: " + q(hostile+"${captured.c.output}") +
+		"src/out": hostileBytes, "src/verdict": hostileOutput, "src/fatal": "FATAL_ERROR: " + hostileOutput,
+		"src/handoff": "CONTEXT_HANDOFF: " + hostileOutput,
+		"src/script":  hostile, "src/rules": "a:>=1 -> " + hostile,
+		".loops/all.yaml": "name: " + q("all"+hostileShort) + "\nscope: [free]\ndescription: " + q(hostile) +
+			"\ninitial: " + q("begin"+hostile) +
+			"\ncontext: {" + q("k"+hostile) + ": " + q(hostile) + ", v: " + q(hostile) +
+			"}\nparameters: {p: {type: string, default: " + q(hostile) + ", description: " + q(hostile) +
+			"}}\nstates:\n" +
+			"  " + q("begin"+hostile) + ":\n    action: " +
+			q("# "+hostile+"\ncat src/out; cat src/out >&2; cat src/verdict") +
+			"\n    capture: c\n    append_to_messages: " + q(hostile+"${captured.c.output}") +
 			"\n    evaluate: {type: classify}\n    route: {_: sub}\n" +
-			"  sub: {loop: " + q("child\x1b[2J") + ", on_yes: " + q("end"+hostile) + ", on_no: " + q("end"+hostile) + ", on_error: " + q("end"+hostile) + "}\n" +
-			"  " + q("end"+hostile) + ":\n    action: cat src/fatal; exit 1\n    on_yes: done\n    on_no: done\n    on_error: done\n  done: {terminal: true}\n",
-		".loops/child\x1b[2J.yaml": "name: " + q("child"+hostileShort) + "\ninitial: " + q("inner"+hostile) + "\nstates:\n  " + q("inner"+hostile) +
+			"  sub: {loop: " + q("child\x1b[2J") + ", on_yes: " + q("end"+hostile) + ", on_no: " + q("end"+hostile) +
+			", on_error: " + q("end"+hostile) + "}\n" +
+			"  " + q("end"+hostile) + ":\n    action: cat src/fatal; exit 1\n    on_yes: done\n    on_no: done\n" +
+			"    on_error: done\n  done: {terminal: true}\n",
+		".loops/child\x1b[2J.yaml": "name: " + q("child"+hostileShort) + "\ninitial: " + q("inner"+hostile) +
+			"\nstates:\n  " + q("inner"+hostile) +
 			": {action: cat src/out; exit 3, on_yes: done, on_no: done, on_error: done}\n  done: {terminal: true}\n",
-		".loops/hand.yaml": "name: " + q("hand"+hostileShort) + "\nscope: [free]\ninitial: a\nstates:\n  a: {action: cat src/handoff, on_yes: done, on_no: done}\n  done: {terminal: true}\n",
-		".loops/live.yaml": "name: " + q("live"+hostileShort) + "\ninitial: " + q("work"+hostile) + "\nscope: [" + q("src"+hostileShort) + "]\nstates:\n  " + q("work"+hostile) +
+		".loops/hand.yaml": "name: " + q("hand"+hostileShort) +
+			"\nscope: [free]\ninitial: a\nstates:\n  a: {action: cat src/handoff, on_yes: done, on_no: done}\n" +
+			"  done: {terminal: true}\n",
+		".loops/live.yaml": "name: " + q("live"+hostileShort) + "\ninitial: " + q("work"+hostile) + "\nscope: [" +
+			q("src"+hostileShort) + "]\nstates:\n  " + q("work"+hostile) +
 			": {action: cat src/out; sleep 60, on_yes: done, on_no: done, on_error: done}\n  done: {terminal: true}\n",
-		".loops/broken\x1b[2J\u202e.yaml": "name: x\ninitial: " + q(hostile) + "\nstates:\n  a: {action: \u202e" + "x, on_yes: " + q(hostile) + ", " + q("kex"+hostile) + ": 1}\n",
-		"shelf/copy\x1b[2J.yaml":          "name: copy\ninitial: a\nstates:\n  a: {terminal: true}\n",
-		"src/library.yaml":                "fragments:\n  " + q("say"+hostile) + ": {description: " + q(hostile) + ", action: " + q(hostile) + ", evaluate: {type: exit_code}, parameters: {" + q("w"+hostile) + ": {type: string, description: " + q(hostile) + "}}}\n",
-		".loops/timed.yaml":               "name: " + q("timed"+hostileShort) + "\nschedule: {cron: \"0 3 * * *\"}\ninitial: a\nstates:\n  a: {terminal: true}\n",
-		".loops/mistimed.yaml":            "name: mistimed\nschedule: {cron: " + q(hostile) + ", timezone: " + q(hostile) + "}\ninitial: a\nstates:\n  a: {terminal: true}\n",
-		".loops/config.yaml":              "notify: [{command: " + q("cat src/out >&2; exit 1 # "+hostile) + "}]\n",
+		".loops/broken\x1b[2J\u202e.yaml": "name: x\ninitial: " + q(hostile) + "\nstates:\n  a: {action: \u202e" +
+			"x, on_yes: " + q(hostile) + ", " + q("kex"+hostile) + ": 1}\n",
+		"shelf/copy\x1b[2J.yaml": "name: copy\ninitial: a\nstates:\n  a: {terminal: true}\n",
+		"src/library.yaml": "fragments:\n  " + q("say"+hostile) + ": {description: " + q(hostile) +
+			", action: " + q(hostile) + ", evaluate: {type: exit_code}, parameters: {" + q("w"+hostile) +
+			": {type: string, description: " + q(hostile) + "}}}\n",
+		".loops/timed.yaml": "name: " + q("timed"+hostileShort) +
+			"\nschedule: {cron: \"0 3 * * *\"}\ninitial: a\nstates:\n  a: {terminal: true}\n",
+		".loops/mistimed.yaml": "name: mistimed\nschedule: {cron: " + q(hostile) + ", timezone: " +
+			q(hostile) + "}\ninitial: a\nstates:\n  a: {terminal: true}\n",
+		".loops/config.yaml": "notify: [{command: " + q("cat src/out >&2; exit 1 # "+hostile) + "}]\n",
 	} {
 		path := filepath.Join(dir, name)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -93,13 +112,22 @@ func (p *hostileProject) writeTheirRecord() {
 	must(p.t, os.MkdirAll(running, 0o755))
 	var events bytes.Buffer
 	for _, kind := range []string{
-		"loop_start", "state_enter", "action_start", "action_output", "action_complete", "action_error", "action_killed", "evaluate", "route", "note", "warning", "messages_append",
-		"retry_exhausted", "rate_limit_waiting", "rate_limit_exhausted", "budget_exceeded", "budget_warning", "cost_ceiling_warn", "cost_ceiling_unknown", "cost_ceiling_exceeded", "workdir_vanished", "limit_raised", "prompt_size_warn", "handoff_detected", "worktree", "kind" + hostile, "loop_complete",
+		"loop_start", "state_enter", "action_start", "action_output", "action_complete", "action_error",
+		"action_killed", "evaluate", "route", "note", "warning", "messages_append",
+		"retry_exhausted", "rate_limit_waiting", "rate_limit_exhausted", "budget_exceeded", "budget_warning",
+		"cost_ceiling_warn", "cost_ceiling_unknown", "cost_ceiling_exceeded", "workdir_vanished", "limit_raised",
+		"prompt_size_warn", "handoff_detected", "worktree", "kind" + hostile, "loop_complete",
 	} {
-		e := map[string]any{"event": kind, "ts": now, "iteration": 1, "usage": map[string]any{"model": hostile, "input_tokens": 5}, "k" + hostile: hostile, "votes": []any{map[string]any{"verdict": hostile, "confidence": hostile, "reason": hostile}}}
+		e := map[string]any{
+			"event": kind, "ts": now, "iteration": 1,
+			"usage": map[string]any{"model": hostile, "input_tokens": 5}, "k" + hostile: hostile,
+			"votes": []any{map[string]any{"verdict": hostile, "confidence": hostile, "reason": hostile}},
+		}
 		for _, key := range []string{
-			"loop", "state", "action", "line", "exit_code", "duration_ms", "output_preview", "stderr_preview", "type", "verdict", "reason", "error", "evidence", "from", "to", "message", "note", "until", "tier",
-			"budget_of", "limit", "spent", "budget", "next", "final_state", "terminated_by", "host", "model", "path", "branch", "signal", "retries", "cost_usd", "cost_warn_at", "cost_ceiling_per_state",
+			"loop", "state", "action", "line", "exit_code", "duration_ms", "output_preview", "stderr_preview", "type",
+			"verdict", "reason", "error", "evidence", "from", "to", "message", "note", "until", "tier",
+			"budget_of", "limit", "spent", "budget", "next", "final_state", "terminated_by", "host", "model", "path",
+			"branch", "signal", "retries", "cost_usd", "cost_warn_at", "cost_ceiling_per_state",
 		} {
 			e[key] = hostile + "\x00"
 		}
@@ -111,10 +139,18 @@ func (p *hostileProject) writeTheirRecord() {
 		events.Write(append(b, '\n'))
 	}
 	state := map[string]any{
-		"loop_name": "theirs" + hostile, "current_state": hostile, "iteration": 3, "captured": map[string]any{hostile: map[string]any{"output": hostile}}, "prev_result": map[string]any{"output": hostile},
-		"last_result": map[string]any{"verdict": hostile, "details": map[string]any{"reason": hostile, hostile: hostile}}, "started_at": now, "updated_at": now, "status": "interrupted", "continuation_prompt": hostile,
-		"messages": []string{hostile}, "context": map[string]any{hostile: hostile}, "active_sub_loop": hostile, "reconciled_why": hostile, "accumulated_ms": 10,
-		"retry_counts": map[string]int{hostile: 2}, "owner": map[string]any{"host": hostile, "boot": hostile, "pid": 4, "start": 5},
+		"loop_name": "theirs" + hostile, "current_state": hostile, "iteration": 3,
+		"captured":    map[string]any{hostile: map[string]any{"output": hostile}},
+		"prev_result": map[string]any{"output": hostile},
+		"last_result": map[string]any{
+			"verdict": hostile,
+			"details": map[string]any{"reason": hostile, hostile: hostile},
+		}, "started_at": now, "updated_at": now,
+		"status": "interrupted", "continuation_prompt": hostile,
+		"messages": []string{hostile}, "context": map[string]any{hostile: hostile}, "active_sub_loop": hostile,
+		"reconciled_why": hostile, "accumulated_ms": 10,
+		"retry_counts": map[string]int{hostile: 2},
+		"owner":        map[string]any{"host": hostile, "boot": hostile, "pid": 4, "start": 5},
 	}
 	b, err := json.Marshal(state)
 	must(p.t, err)
@@ -125,7 +161,13 @@ func (p *hostileProject) writeTheirRecord() {
 	p.t.Cleanup(func() { _ = waiter.Process.Kill(); _ = waiter.Wait() })
 	queue := filepath.Join(p.dir, ".loops", ".queue")
 	must(p.t, os.MkdirAll(queue, 0o755))
-	entry, err := json.Marshal(map[string]any{"id": hostile, "loopName": hostile, "enqueuedAt": now, "context": map[string]any{"waitingFor": hostile, "scope": []string{filepath.Join(p.dir, "held"+hostile)}, "pid": waiter.Process.Pid}})
+	entry, err := json.Marshal(map[string]any{
+		"id": hostile, "loopName": hostile, "enqueuedAt": now,
+		"context": map[string]any{
+			"waitingFor": hostile, "scope": []string{filepath.Join(p.dir, "held"+hostile)},
+			"pid": waiter.Process.Pid,
+		},
+	})
 	must(p.t, err)
 	must(p.t, os.WriteFile(filepath.Join(queue, "aaaa1111.json"), entry, 0o644))
 }

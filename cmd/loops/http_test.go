@@ -17,9 +17,9 @@ import (
 
 // scriptServe starts a web server on this machine until the script ends. Its address is in $SERVER, and each
 // request adds a line to the file requests. What it answers is in the path: /status/N, /private.git (wants a login),
-// /forbidden (403 with what GitHub says), /echo, /late (429 and Retry-After, then 200), /hang (nothing), /picture (bytes that are no text), /who (401 to
-// whom does not say it, else 200; the file who has what was said). With "tls" it speaks TLS: $SERVER_HOST is its host and
-// port, and SSL_CERT_FILE has programs accept it.
+// /forbidden (403 with what GitHub says), /echo, /late (429 and Retry-After, then 200), /hang (nothing),
+// /picture (bytes that are no text), /who (401 to whom does not say it, else 200; the file who has what was
+// said). With "tls" it speaks TLS: $SERVER_HOST is its host and port, and SSL_CERT_FILE has programs accept it.
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	secure := len(args) == 1 && args[0] == "tls"
 	if neg || len(args) != 0 && !secure {
@@ -43,7 +43,10 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("X-Echo", r.Header.Get("X-Note"))
-		_ = json.NewEncoder(w).Encode(map[string]any{"method": r.Method, "query": r.URL.RawQuery, "auth": r.Header.Get("Authorization"), "type": r.Header.Get("Content-Type"), "body": string(body)})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"method": r.Method, "query": r.URL.RawQuery,
+			"auth": r.Header.Get("Authorization"), "type": r.Header.Get("Content-Type"), "body": string(body),
+		})
 	})
 	mux.HandleFunc("/late", func(w http.ResponseWriter, _ *http.Request) {
 		if log.count("/late") == 1 {
@@ -51,7 +54,9 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
 	})
-	mux.HandleFunc("/picture", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "\x89PNG\r\n\xff\xfe\r") })
+	mux.HandleFunc("/picture", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "\x89PNG\r\n\xff\xfe\r")
+	})
 	mux.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	who := &requestLog{path: ts.MkAbs("who")}
 	mux.HandleFunc("/who/", func(w http.ResponseWriter, r *http.Request) {

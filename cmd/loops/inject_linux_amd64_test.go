@@ -58,14 +58,16 @@ func newInjectDir(t *testing.T, store string) crashDir {
 }
 
 // saysWhy matches what is printed where the disk refuses something: what it was, and what to do.
-var saysWhy = regexp.MustCompile(`(?s)(could not be recorded|runs cannot be recorded|records of runs cannot be used).*(no space left on device|input/output error|disk I/O error|disk may be full).*(, then: loops (resume|status) inject-|, then start anew with: loops run inject|, then try again)`)
+var saysWhy = regexp.MustCompile(
+	`(?s)(could not be recorded|runs cannot be recorded|records of runs cannot be used).*(no space left on device|input/output error|disk I/O error|disk may be full).*(, then: loops (resume|status) inject-|, then start anew with: loops run inject|, then try again)`)
 
 // checkInjected compares what a run left that was interrupted and continued with what an unbroken one leaves.
 func (d crashDir) checkInjected(t *testing.T, want leftovers) {
 	t.Helper()
 	got := d.left(t)
 	if diff := compareLeft(want, got); diff != "" {
-		t.Errorf("%s\nfiles: %v\nevents:\n%s", diff, visible(d.cwd, ".loops/.running/*", ".loops/.history/*/*", "ran.*"), tail(got.events, 30))
+		t.Errorf("%s\nfiles: %v\nevents:\n%s", diff,
+			visible(d.cwd, ".loops/.running/*", ".loops/.history/*/*", "ran.*"), tail(got.events, 30))
 	}
 	// An action whose result is on record never ran again, none ran three times, and only the one in flight ran twice.
 	if all := visible(d.cwd, "ran.*"); len(all) > 6 {

@@ -37,12 +37,16 @@ type interference struct {
 // The calls that change files, on this processor.
 var (
 	roomCalls = map[uint64]bool{ // need room on the disk
-		unix.SYS_WRITE: true, unix.SYS_PWRITE64: true, unix.SYS_WRITEV: true, unix.SYS_PWRITEV: true, unix.SYS_COPY_FILE_RANGE: true,
-		unix.SYS_FALLOCATE: true, unix.SYS_OPEN: true, unix.SYS_OPENAT: true, unix.SYS_MKDIR: true, unix.SYS_MKDIRAT: true,
-		unix.SYS_RENAME: true, unix.SYS_RENAMEAT: true, unix.SYS_RENAMEAT2: true, unix.SYS_LINK: true, unix.SYS_LINKAT: true,
+		unix.SYS_WRITE: true, unix.SYS_PWRITE64: true, unix.SYS_WRITEV: true, unix.SYS_PWRITEV: true,
+		unix.SYS_COPY_FILE_RANGE: true,
+		unix.SYS_FALLOCATE:       true, unix.SYS_OPEN: true, unix.SYS_OPENAT: true, unix.SYS_MKDIR: true,
+		unix.SYS_MKDIRAT: true,
+		unix.SYS_RENAME:  true, unix.SYS_RENAMEAT: true, unix.SYS_RENAMEAT2: true, unix.SYS_LINK: true,
+		unix.SYS_LINKAT: true,
 	}
 	diskCalls = map[uint64]bool{ // find out that the disk is broken
-		unix.SYS_WRITE: true, unix.SYS_PWRITE64: true, unix.SYS_FSYNC: true, unix.SYS_FDATASYNC: true, unix.SYS_FTRUNCATE: true,
+		unix.SYS_WRITE: true, unix.SYS_PWRITE64: true, unix.SYS_FSYNC: true, unix.SYS_FDATASYNC: true,
+		unix.SYS_FTRUNCATE: true,
 	}
 	changeCalls = map[uint64]bool{
 		unix.SYS_FSYNC: true, unix.SYS_FDATASYNC: true, unix.SYS_TRUNCATE: true, unix.SYS_FTRUNCATE: true,
@@ -70,7 +74,9 @@ type callInfo struct {
 
 // interfere runs the program in folder d with its n-th such call interfered with, and returns how it ended and what the
 // call was: "" if it made fewer, of which it returns the count. With n = 0 it interferes with no call.
-func (d crashDir) interfere(t *testing.T, in interference, n int, args ...string) (code float64, hit string, calls int) {
+func (d crashDir) interfere(t *testing.T, in interference, n int, args ...string) (code float64, hit string,
+	calls int,
+) {
 	t.Helper()
 	code, met := d.traced(t, in, n, args...)
 	if n > 0 && n <= len(met) {
@@ -98,7 +104,10 @@ func (d crashDir) traced(t *testing.T, in interference, n int, args ...string) (
 	must(t, err)
 	root, err := filepath.EvalSymlinks(d.cwd)
 	must(t, err)
-	tr := tracer{pid: pid, bin: bin, root: root, in: in, n: n, groups: []int{pid}, threads: map[int]bool{}, refused: map[int]bool{}}
+	tr := tracer{
+		pid: pid, bin: bin, root: root, in: in, n: n, groups: []int{pid}, threads: map[int]bool{},
+		refused: map[int]bool{},
+	}
 	if !in.detached {
 		tr.target = pid
 	}
@@ -227,7 +236,8 @@ func (tr *tracer) stopped(tid int, ws syscall.WaitStatus) (pass int, err error) 
 		child, err := syscall.PtraceGetEventMsg(tid)
 		tr.groups = append(tr.groups, int(child))
 		return 0, err
-	case sig == syscall.SIGTRAP && tr.target == 0 && tid != tr.pid && slices.Contains(tr.groups, tid): // a program was started
+	// a program was started
+	case sig == syscall.SIGTRAP && tr.target == 0 && tid != tr.pid && slices.Contains(tr.groups, tid):
 		if bin, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", tid)); bin != tr.bin {
 			return 0, fmt.Errorf("it starts %s", bin)
 		}
@@ -252,7 +262,8 @@ func (tr *tracer) call(tid int) error {
 		return syscall.PtraceSetRegs(tid, &regs)
 	}
 	var info callInfo
-	_, _, e := syscall.Syscall6(syscall.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(tid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
+	_, _, e := syscall.Syscall6(syscall.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(tid), unsafe.Sizeof(info),
+		uintptr(unsafe.Pointer(&info)), 0, 0)
 	if e != 0 {
 		return e
 	}
@@ -296,7 +307,9 @@ func (tr *tracer) targeted(tid int) bool {
 func (tr *tracer) file(info callInfo) (string, bool) {
 	folder, name := -1, 0 // which of its words say what
 	switch info.nr {
-	case unix.SYS_READ, unix.SYS_PREAD64, unix.SYS_READV, unix.SYS_PREADV, unix.SYS_GETDENTS64, unix.SYS_WRITE, unix.SYS_PWRITE64, unix.SYS_WRITEV, unix.SYS_PWRITEV, unix.SYS_FALLOCATE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FTRUNCATE:
+	case unix.SYS_READ, unix.SYS_PREAD64, unix.SYS_READV, unix.SYS_PREADV, unix.SYS_GETDENTS64, unix.SYS_WRITE,
+		unix.SYS_PWRITE64, unix.SYS_WRITEV, unix.SYS_PWRITEV, unix.SYS_FALLOCATE, unix.SYS_FSYNC, unix.SYS_FDATASYNC,
+		unix.SYS_FTRUNCATE:
 		path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", tr.target, int32(info.args[0])))
 		if err == nil && strings.HasPrefix(path, "socket:") {
 			return theServer, tr.in.sockets

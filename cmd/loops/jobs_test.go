@@ -34,7 +34,10 @@ func jobs() []job {
 	return []job{
 		{name: "thirty", files: thirty},
 		{name: "backoff", files: map[string]string{"ordered": "", "used": "it came\n"}},
-		{name: "approval", asks: true, files: map[string]string{"package": "version 1.4.2\n", "shipped": "shipped: it's green\n"}},
+		{
+			name: "approval", asks: true,
+			files: map[string]string{"package": "version 1.4.2\n", "shipped": "shipped: it's green\n"},
+		},
 	}
 }
 
@@ -150,7 +153,8 @@ func (j job) end(t *testing.T, d crashDir, p crashProcess, after time.Duration, 
 			return true
 		}
 		if !*answered {
-			*answered = d.startInto(t, "answer.out", "answer", j.name, "approve", "--field", "reason=it's green").end(t, 0) == 0
+			*answered = d.startInto(t, "answer.out", "answer", j.name, "approve", "--field", "reason=it's green").end(
+				t, 0) == 0
 		}
 		return false
 	})
@@ -165,7 +169,8 @@ func (j job) check(t *testing.T, d crashDir) {
 	t.Helper()
 	got := map[string]string{}
 	for _, path := range visible(d.cwd, ".loops/runs/*/*") {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && filepath.Base(path) != "definition.loop" {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() &&
+			filepath.Base(path) != "definition.loop" {
 			got[filepath.Base(path)] = readText(t, path)
 		}
 	}

@@ -79,7 +79,9 @@ func never() bool { return false }
 // gone waits until a process has ended.
 func (d slowRun) gone(pid int) {
 	d.t.Helper()
-	testenv.Wait(d.t, fmt.Sprint("the end of process ", pid), func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+	testenv.Wait(d.t, fmt.Sprint("the end of process ", pid), func() bool {
+		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	})
 }
 
 // TestPausedRunner: a runner is stopped for longer than its lease, and another one takes the run over.
@@ -89,7 +91,8 @@ func TestPausedRunner(t *testing.T) {
 	paused := d.start("run", "slow", "--quiet")
 	first := d.pids(1, never)[0]
 	next := d.start("resume", "slow", "--quiet")
-	if code := next.Exit(); code != 9 || !strings.Contains(next.Said(), fmt.Sprintf("is owned by a live process (pid %d)", paused.Pid())) {
+	if code := next.Exit(); code != 9 ||
+		!strings.Contains(next.Said(), fmt.Sprintf("is owned by a live process (pid %d)", paused.Pid())) {
 		t.Fatalf("resume of a live run exits with %d: %s", code, next.Said())
 	}
 	paused.Signal(syscall.SIGSTOP)
@@ -112,7 +115,8 @@ func TestPausedRunner(t *testing.T) {
 	paused.Signal(syscall.SIGCONT)
 	want := fmt.Sprintf("another process (pid %d on ", next.Pid())
 	if code := paused.Exit(); code != 9 || !strings.Contains(paused.Said(), want) ||
-		!strings.Contains(paused.Said(), "; this one stopped, and recorded nothing after that\nSee how it runs: loops status slow\n") {
+		!strings.Contains(paused.Said(),
+			"; this one stopped, and recorded nothing after that\nSee how it runs: loops status slow\n") {
 		t.Errorf("the paused runner exits with %d and says %q", code, paused.Said())
 	}
 	d.gone(first)
@@ -136,11 +140,13 @@ func TestRunTakenAway(t *testing.T) {
 	db, err := sql.Open("sqlite", filepath.Join(d.dir, "runs.db")+"?_pragma=busy_timeout(10000)")
 	must(t, err)
 	defer db.Close()
-	_, err = db.Exec(`BEGIN IMMEDIATE; UPDATE runs SET epoch = epoch + 1; UPDATE leases SET epoch = epoch + 1, owner = '{"host": "box", "pid": 77}'; COMMIT`)
+	_, err = db.Exec(
+		`BEGIN IMMEDIATE; UPDATE runs SET epoch = epoch + 1; UPDATE leases SET epoch = epoch + 1, owner = '{"host": "box", "pid": 77}'; COMMIT`)
 	must(t, err)
 	d.gone(action)
 	if code := runner.Exit(); code != 9 ||
-		!strings.HasPrefix(runner.Said(), "The run was taken over, or its lease ran out and could not be renewed: killing the action.\n") ||
+		!strings.HasPrefix(runner.Said(), "The run was taken over, or its lease ran out and could not be renewed: "+
+			"killing the action.\n") ||
 		!strings.Contains(runner.Said(), "loops: another process (pid 77 on box) took over run slow-") {
 		t.Errorf("the runner exits with %d and says %q", code, runner.Said())
 	}

@@ -28,7 +28,10 @@ func newHost(t *testing.T, n int) *host {
 	t.Helper()
 	pid := os.Getpid()
 	at := func(last int) string { return fmt.Sprintf("10.231.%d.%d", pid%250, 4*n+last) }
-	h := &host{t, fmt.Sprintf("build%d", n), fmt.Sprintf("loops-%d-%d", pid, n), fmt.Sprintf("lp%d-%d", pid%100000, n), at(1), at(2), at(0) + "/30"}
+	h := &host{
+		t, fmt.Sprintf("build%d", n), fmt.Sprintf("loops-%d-%d", pid, n),
+		fmt.Sprintf("lp%d-%d", pid%100000, n), at(1), at(2), at(0) + "/30",
+	}
 	h.ip("netns", "add", h.namespace)
 	t.Cleanup(func() { h.ip("netns", "del", h.namespace) }) // and the link with it
 	h.ip("link", "add", h.link, "type", "veth", "peer", "name", "eth0", "netns", h.namespace)
@@ -49,7 +52,8 @@ func (h *host) ip(args ...string) {
 
 // command runs a line of bash on the host.
 func (h *host) command(f fleet, line string) *exec.Cmd {
-	cmd := exec.Command("ip", "netns", "exec", h.namespace, "unshare", "-u", "sh", "-c", `hostname `+h.name+` && exec bash -c "$1"`, "sh", line)
+	cmd := exec.Command("ip", "netns", "exec", h.namespace, "unshare", "-u", "sh", "-c",
+		`hostname `+h.name+` && exec bash -c "$1"`, "sh", line)
 	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), "PATH="+filepath.Dir(binary(f.t))+":"+os.Getenv("PATH"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
@@ -80,22 +84,29 @@ func TestMachinesTutorial(t *testing.T) {
 	f := fleetOn(t, ownPostgres(t), "2s")
 	f.write(".loops/fix.yaml", strings.Replace(threeSteps, "name: three", "name: fix", 1))
 	one, two := newHost(t, 1), newHost(t, 2)
-	must(t, f.server.Write("machines_hba.conf", fmt.Sprintf("local all all trust\nhost all all %s trust\nhost all all %s trust\n", one.net, two.net)))
+	must(t, f.server.Write("machines_hba.conf",
+		fmt.Sprintf("local all all trust\nhost all all %s trust\nhost all all %s trust\n", one.net, two.net)))
 	free, err := net.Listen("tcp", one.ours+":0")
 	must(t, err)
 	f.server.Port = free.Addr().(*net.TCPAddr).Port
 	must(t, free.Close())
 	must(t, f.server.Stop())
-	must(t, f.server.Configure("listen_addresses = '"+one.ours+","+two.ours+"'", "hba_file = '"+filepath.Join(f.server.Dir, "data/machines_hba.conf")+"'"))
+	must(t, f.server.Configure("listen_addresses = '"+one.ours+","+two.ours+"'",
+		"hba_file = '"+filepath.Join(f.server.Dir, "data/machines_hba.conf")+"'"))
 	must(t, f.server.Launch(t.Context()))
 	setting := regexp.MustCompile(`postgres://USER@HOST/NAME\?lease=6s`)
 	if !setting.MatchString(each) {
 		t.Fatalf("in each terminal: %s", each)
 	}
 	from := func(address string) string {
-		return setting.ReplaceAllString(each, fmt.Sprintf("postgres://loops@%s:%d/postgres?sslmode=disable&search_path=fleet&connect_timeout=2&lease=2s", address, f.server.Port))
+		return setting.ReplaceAllString(each,
+			fmt.Sprintf(
+				"postgres://loops@%s:%d/postgres?sslmode=disable&search_path=fleet&connect_timeout=2&lease=2s",
+				address, f.server.Port))
 	}
-	f.store = fmt.Sprintf("postgres://loops@%s:%d/postgres?sslmode=disable&search_path=fleet&connect_timeout=30&lease=2s", one.ours, f.server.Port)
+	f.store = fmt.Sprintf(
+		"postgres://loops@%s:%d/postgres?sslmode=disable&search_path=fleet&connect_timeout=30&lease=2s", one.ours,
+		f.server.Port)
 	start := func(h *host) *exec.Cmd {
 		t.Helper()
 		log, err := os.OpenFile(filepath.Join(f.dir, "worker."+h.name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -115,12 +126,15 @@ func TestMachinesTutorial(t *testing.T) {
 		return cmd
 	}
 	workers := map[string]*exec.Cmd{one.name: start(one), two.name: start(two)}
-	f.until("both workers are there", func() bool { return strings.Count(f.loops("workers", "--json"), `"worker_id"`) == 2 })
+	f.until("both workers are there", func() bool {
+		return strings.Count(f.loops("workers", "--json"), `"worker_id"`) == 2
+	})
 
 	here := exec.Command("bash", "-c", from(one.ours)+third)
 	here.Dir, here.Env = f.dir, append(os.Environ(), "PATH="+filepath.Dir(binary(t))+":"+os.Getenv("PATH"))
 	out, err := here.CombinedOutput()
-	if must(t, err); !strings.Contains(string(out), " is queued in default.") || !strings.Contains(string(out), "WORKER") {
+	if must(t, err); !strings.Contains(string(out), " is queued in default.") ||
+		!strings.Contains(string(out), "WORKER") {
 		t.Fatalf("the third terminal says\n%s", out)
 	}
 	const has = `.[] | select(.gone | not) | select(.runs != []) | "\(.host) \(.pid) \(.runs[0])"`

@@ -18,14 +18,22 @@ func TestMCPAgents(t *testing.T) {
 	t.Parallel()
 	for cli, flags := range map[string]func(bin string) []string{
 		"claude": func(bin string) []string {
-			conf, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"loops": map[string]any{"command": bin, "args": []string{"mcp"}}}})
-			return []string{"-p", "--mcp-config", string(conf), "--strict-mcp-config", "--allowedTools", "mcp__loops", "--", "drive the loop [[calls]]"}
+			conf, _ := json.Marshal(
+				map[string]any{"mcpServers": map[string]any{
+					"loops": map[string]any{"command": bin, "args": []string{"mcp"}},
+				}})
+			return []string{
+				"-p", "--mcp-config", string(conf), "--strict-mcp-config", "--allowedTools", "mcp__loops",
+				"--", "drive the loop [[calls]]",
+			}
 		},
 		"codex": func(bin string) []string {
 			command, _ := json.Marshal(bin)
 			return []string{
-				"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-c", "mcp_servers.loops.command=" + string(command), "-c", `mcp_servers.loops.args=["mcp"]`,
-				"-c", fmt.Sprint("mcp_servers.loops.startup_timeout_sec=", testenv.Patience.Seconds()), "drive the loop [[calls]]",
+				"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-c",
+				"mcp_servers.loops.command=" + string(command), "-c", `mcp_servers.loops.args=["mcp"]`,
+				"-c", fmt.Sprint("mcp_servers.loops.startup_timeout_sec=", testenv.Patience.Seconds()),
+				"drive the loop [[calls]]",
 			}
 		},
 	} {
@@ -39,7 +47,8 @@ func TestMCPAgents(t *testing.T) {
 			writeText(t, filepath.Join(dir, ".loops", "slow.yaml"), agentLoops["slow"])
 			api := testenv.ServeVendor(t, cli)
 			api.Calls = drives
-			env := append(testenv.CLIEnv(t, cli, api, home), "NO_COLOR=1", "DISABLE_AUTOUPDATER=1", "ENABLE_TOOL_SEARCH=false")
+			env := append(testenv.CLIEnv(t, cli, api, home), "NO_COLOR=1", "DISABLE_AUTOUPDATER=1",
+				"ENABLE_TOOL_SEARCH=false")
 			cmd := exec.CommandContext(t.Context(), cli, flags(binary(t))...)
 			cmd.Path = filepath.Join(testenv.WhereCLI(t, cli), cli)
 			cmd.Err, cmd.Dir, cmd.Env = nil, dir, env
@@ -48,7 +57,8 @@ func TestMCPAgents(t *testing.T) {
 				t.Fatalf("%s: %v\n%s", cli, err, out)
 			}
 			for name, want := range map[string]string{"ship": "1 completed", "slow": "1 user_stopped"} {
-				if got := strings.TrimSpace(loopsIn(t, dir, nil, "history", name, "--json", "--jq", `"\(length) \(.[0].status)"`)); strings.Trim(got, `"`) != want {
+				if got := strings.TrimSpace(loopsIn(t, dir, nil, "history", name, "--json", "--jq",
+					`"\(length) \(.[0].status)"`)); strings.Trim(got, `"`) != want {
 					t.Errorf("history of %s: %s, not %s", name, got, want)
 				}
 			}
@@ -62,7 +72,13 @@ var drives = []testenv.ToolCall{
 	{Tool: "validate", Arguments: map[string]any{"names": []string{"ship"}}, Until: "valid"},
 	{Tool: "run", Arguments: map[string]any{"name": "ship"}, Until: "instance_id"},
 	{Tool: "status", Arguments: map[string]any{"run": "ship"}, Until: "Ship it?"},
-	{Tool: "answer", Arguments: map[string]any{"run": "ship", "choice": "approve", "fields": map[string]any{"percent": 30, "reason": "it's green"}}, Until: "approve"},
+	{
+		Tool: "answer",
+		Arguments: map[string]any{
+			"run": "ship", "choice": "approve",
+			"fields": map[string]any{"percent": 30, "reason": "it's green"},
+		}, Until: "approve",
+	},
 	{Tool: "status", Arguments: map[string]any{"run": "ship"}, Until: "completed"},
 	{Tool: "explain", Arguments: map[string]any{"run": "ship"}, Until: "It ended at done"},
 	{Tool: "run", Arguments: map[string]any{"name": "slow"}, Until: "instance_id"},

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Each tool that takes the name of a loop or a run refuses one that leads out of the project, also where the command line
-// has run it here.
+// Each tool that takes the name of a loop or a run refuses one that leads out of the project, also where the
+// command line has run it here.
 func TestMCPOutside(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -23,14 +23,18 @@ func TestMCPOutside(t *testing.T) {
 	}
 	tools, err := a.ListTools(t.Context(), nil)
 	must(t, err)
-	more := map[string]map[string]any{"signal": {"event": "x"}, "extend": {"limits": "steps=1"}, "answer": {"choice": "x"}}
+	more := map[string]map[string]any{
+		"signal": {"event": "x"}, "extend": {"limits": "steps=1"},
+		"answer": {"choice": "x"},
+	}
 	for _, tool := range tools.Tools {
 		properties, _ := tool.InputSchema.(map[string]any)["properties"].(map[string]any)
 		for _, key := range []string{"name", "run", "names"} {
 			if properties[key] == nil {
 				continue
 			}
-			for _, name := range []string{outside, "/etc/passwd", "../" + filepath.Base(filepath.Dir(outside)) + "/quick.yaml"} {
+			for _, name := range []string{outside, "/etc/passwd", "../" + filepath.Base(filepath.Dir(outside)) +
+				"/quick.yaml"} {
 				arguments := map[string]any{key: name}
 				if key == "names" {
 					arguments[key] = []string{name}

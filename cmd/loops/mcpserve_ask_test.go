@@ -20,7 +20,9 @@ func newAsked(t *testing.T, handler func(context.Context, *mcp.ElicitRequest) (*
 	t.Helper()
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, ".loops"), 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, ".loops", "ship.yaml"), []byte(strings.Replace(asking, "choices: [approve, reject],", "choices: [approve, reject], confirm: [approve],", 1)), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "ship.yaml"),
+		[]byte(strings.Replace(asking, "choices: [approve, reject],",
+			"choices: [approve, reject], confirm: [approve],", 1)), 0o644))
 	env := cleanEnv(binary(t), dir)
 	run := exec.Command(binary(t), "-C", dir, "run", "ship", "--park", "--quiet")
 	run.Env = env
@@ -32,7 +34,8 @@ func newAsked(t *testing.T, handler func(context.Context, *mcp.ElicitRequest) (*
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	t.Cleanup(cancel)
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{ElicitationHandler: handler})
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"},
+		&mcp.ClientOptions{ElicitationHandler: handler})
 	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
 	must(t, err)
 	t.Cleanup(func() { _ = session.Close() })
@@ -46,9 +49,16 @@ func TestMCPAsksTheUser(t *testing.T) {
 	forms := make(chan *mcp.ElicitParams, 4)
 	a := newAsked(t, func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		forms <- r.Params
-		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"choice": "approve", "confirm choice": true, "percent": 30.0, "reason": "it's green"}}, nil
+		return &mcp.ElicitResult{
+			Action: "accept",
+			Content: map[string]any{
+				"choice": "approve", "confirm choice": true, "percent": 30.0,
+				"reason": "it's green",
+			},
+		}, nil
 	})
-	if said := a.fail("answer", map[string]any{"run": "ship", "choice": "approve"}); !strings.Contains(said, "approve is a choice to be confirmed") {
+	if said := a.fail("answer", map[string]any{"run": "ship", "choice": "approve"}); !strings.Contains(said,
+		"approve is a choice to be confirmed") {
 		t.Errorf("an agent that does not confirm its choice: %s", said)
 	}
 	got := fmt.Sprint(a.ask("answer", map[string]any{"run": "ship", "ask_user": true}))
@@ -56,7 +66,9 @@ func TestMCPAsksTheUser(t *testing.T) {
 		t.Errorf("answer says %s", got)
 	}
 	form := <-forms
-	if schema := fmt.Sprint(form.RequestedSchema); form.Message != "Ship it?\n\na\nb" || !strings.Contains(schema, "approve reject") || !strings.Contains(schema, "I am sure (needed for approve)") || !strings.Contains(schema, "percent:map[title:percent type:integer]") {
+	if schema := fmt.Sprint(form.RequestedSchema); form.Message != "Ship it?\n\na\nb" ||
+		!strings.Contains(schema, "approve reject") || !strings.Contains(schema, "I am sure (needed for approve)") ||
+		!strings.Contains(schema, "percent:map[title:percent type:integer]") {
 		t.Errorf("the user was asked %q with %s", form.Message, schema)
 	}
 	out := exec.Command(binary(t), "-C", a.dir, "resume", "ship")
@@ -72,14 +84,18 @@ func TestMCPAsksInVain(t *testing.T) {
 	a := newAsked(t, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	})
-	if got := fmt.Sprint(a.ask("answer", map[string]any{"run": "ship", "ask_user": true})); !strings.Contains(got, "question:Ship it?") || strings.Contains(got, "choice:approve") {
+	if got := fmt.Sprint(a.ask("answer", map[string]any{"run": "ship", "ask_user": true})); !strings.Contains(got,
+		"question:Ship it?") || strings.Contains(got, "choice:approve") {
 		t.Errorf("a form that was closed: %s", got)
 	}
-	if said := a.fail("answer", map[string]any{"run": "ship", "ask_user": true, "choice": "approve"}); !strings.Contains(said, "leave choice out") {
+	if said := a.fail("answer",
+		map[string]any{"run": "ship", "ask_user": true, "choice": "approve"}); !strings.Contains(said,
+		"leave choice out") {
 		t.Errorf("choice beside ask_user: %s", said)
 	}
 	b := newAsked(t, nil)
-	if said := b.fail("answer", map[string]any{"run": "ship", "ask_user": true}); !strings.Contains(said, "no forms to ask its user with") {
+	if said := b.fail("answer", map[string]any{"run": "ship", "ask_user": true}); !strings.Contains(said,
+		"no forms to ask its user with") {
 		t.Errorf("a client without forms: %s", said)
 	}
 }

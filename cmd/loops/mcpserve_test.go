@@ -30,9 +30,11 @@ type agent struct {
 }
 
 var agentLoops = map[string]string{
-	"quick": "name: quick\ndescription: a test\ninitial: say\nstates:\n  say: {action: 'echo \"${context.word}\"', next: done}\n  done: {terminal: true}\ncontext: {word: none}\n",
-	"slow":  "name: slow\ndescription: a test\ninitial: wait\nstates:\n  wait: {action: 'echo $$ > \"pid.$LOOPS_RUN_ID\"; exec sleep 60', next: done}\n  done: {terminal: true}\n",
-	"bad":   "name: bad\ndescription: a test\ninitial: nowhere\nstates:\n  done: {terminal: true}\n",
+	"quick": "name: quick\ndescription: a test\ninitial: say\nstates:\n  say: {action: 'echo \"${context.word}\"', " +
+		"next: done}\n  done: {terminal: true}\ncontext: {word: none}\n",
+	"slow": "name: slow\ndescription: a test\ninitial: wait\nstates:\n" +
+		"  wait: {action: 'echo $$ > \"pid.$LOOPS_RUN_ID\"; exec sleep 60', next: done}\n  done: {terminal: true}\n",
+	"bad": "name: bad\ndescription: a test\ninitial: nowhere\nstates:\n  done: {terminal: true}\n",
 }
 
 func newAgent(t *testing.T, args ...string) *agent {
@@ -154,7 +156,10 @@ func TestMCPTools(t *testing.T) {
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
 	}
-	a.same("tools", names, []string{"answer", "events", "explain", "extend", "history", "list", "logs", "memory", "pause", "receipt", "resume", "run", "signal", "simulate", "status", "stop", "unblock", "unpause", "validate"})
+	a.same("tools", names, []string{
+		"answer", "events", "explain", "extend", "history", "list", "logs", "memory",
+		"pause", "receipt", "resume", "run", "signal", "simulate", "status", "stop", "unblock", "unpause", "validate",
+	})
 
 	listed := a.ask("list", nil)
 	a.same("loops", listed["loops"], a.loops("list", "--json"))
@@ -170,7 +175,8 @@ func TestMCPTools(t *testing.T) {
 	id := ran["instance_id"].(string)
 	a.same("status", ran["status"], a.loops("status", id, "--json"))
 	a.same("status", a.ask("status", map[string]any{"run": "quick"}), a.loops("status", id, "--json"))
-	a.same("history", a.ask("history", map[string]any{"name": "quick", "since": "1h"})["runs"], a.loops("history", "quick", "--json"))
+	a.same("history", a.ask("history", map[string]any{"name": "quick", "since": "1h"})["runs"],
+		a.loops("history", "quick", "--json"))
 
 	// The events in pieces are those of the command, and the output is among them.
 	var events []any
@@ -200,20 +206,30 @@ func TestMCPLooksInside(t *testing.T) {
 		t.Errorf("without a memory: %s", said)
 	}
 	must(t, os.MkdirAll(filepath.Join(a.dir, ".loops/memory"), 0o755))
-	writeText(t, filepath.Join(a.dir, ".loops/memory/quick.jsonl"), `{"id":"r/1","run":"r","state":"a","at":"2026-11-30T10:00:00Z","fact":"the tests need a database"}`+"\n")
+	writeText(t, filepath.Join(a.dir, ".loops/memory/quick.jsonl"),
+		`{"id":"r/1","run":"r","state":"a","at":"2026-11-30T10:00:00Z","fact":"the tests need a database"}`+"\n")
 	a.same("memory", a.ask("memory", map[string]any{"name": "quick"}), a.loops("memory", "show", "quick", "--json"))
-	a.same("explain a step", a.ask("explain", map[string]any{"run": id, "step": "1"}), a.loops("explain", id, "1", "--json"))
+	a.same("explain a step", a.ask("explain", map[string]any{"run": id, "step": "1"}),
+		a.loops("explain", id, "1", "--json"))
 
 	const all = "==> step 1, say: echo \"none\"\nnone\n"
-	a.same("logs", a.ask("logs", map[string]any{"run": id}), map[string]any{"instance_id": id, "text": all, "bytes_before": 0.0})
-	a.same("end of logs", a.ask("logs", map[string]any{"run": id, "bytes": 5}), map[string]any{"instance_id": id, "text": "none\n", "bytes_before": float64(len(all) - 5)})
+	a.same("logs", a.ask("logs", map[string]any{"run": id}),
+		map[string]any{"instance_id": id, "text": all, "bytes_before": 0.0})
+	a.same("end of logs", a.ask("logs", map[string]any{"run": id, "bytes": 5}),
+		map[string]any{"instance_id": id, "text": "none\n", "bytes_before": float64(len(all) - 5)})
 	a.same("logs of no state", a.ask("logs", map[string]any{"run": id, "state": "other"})["text"], "")
 
-	a.same("by chance", a.ask("simulate", map[string]any{"name": "quick"}), a.loops("simulate", "quick", "--seed", "1", "--json"))
-	a.same("by scenario", a.ask("simulate", map[string]any{"name": "quick", "scenario": "all-fail", "context": map[string]any{"word": "x"}}),
+	a.same("by chance", a.ask("simulate", map[string]any{"name": "quick"}),
+		a.loops("simulate", "quick", "--seed", "1", "--json"))
+	a.same("by scenario",
+		a.ask("simulate",
+			map[string]any{"name": "quick", "scenario": "all-fail", "context": map[string]any{"word": "x"}}),
 		a.loops("simulate", "quick", "--scenario", "all-fail", "--context", "word=x", "--json"))
-	a.same("many", a.ask("simulate", map[string]any{"name": "quick", "runs": 10}), a.loops("simulate", "quick", "--runs", "10", "--json"))
-	a.same("by script", a.ask("simulate", map[string]any{"name": "quick", "script": "say yes"})["end"].(map[string]any)["final_state"], "done")
+	a.same("many", a.ask("simulate", map[string]any{"name": "quick", "runs": 10}),
+		a.loops("simulate", "quick", "--runs", "10", "--json"))
+	a.same("by script",
+		a.ask("simulate",
+			map[string]any{"name": "quick", "script": "say yes"})["end"].(map[string]any)["final_state"], "done")
 }
 
 // The page of the language is a resource.
@@ -227,7 +243,8 @@ func TestMCPResource(t *testing.T) {
 	}
 	page, err := a.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "loops://language"})
 	must(t, err)
-	if len(page.Contents) != 1 || page.Contents[0].Text != docs.Language() || page.Contents[0].MIMEType != "text/markdown" {
+	if len(page.Contents) != 1 || page.Contents[0].Text != docs.Language() ||
+		page.Contents[0].MIMEType != "text/markdown" {
 		t.Errorf("the page is not that of the language: %d parts", len(page.Contents))
 	}
 	if _, err := a.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "loops://other"}); err == nil {
@@ -239,10 +256,13 @@ func TestMCPResource(t *testing.T) {
 func TestMCPPause(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
-	must(t, os.WriteFile(filepath.Join(a.dir, ".loops", "steps.yaml"), []byte("name: steps\ndescription: a test\ninitial: one\nstates:\n  one: {action: 'until [ -e go ]; do sleep 0.02; done', next: two}\n  two: {action: 'touch two', next: done}\n  done: {terminal: true}\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(a.dir, ".loops", "steps.yaml"),
+		[]byte("name: steps\ndescription: a test\ninitial: one\nstates:\n  one: {action: 'until [ -e go ]; do sleep "+
+			"0.02; done', next: two}\n  two: {action: 'touch two', next: done}\n  done: {terminal: true}\n"), 0o644))
 	id := a.ask("run", map[string]any{"name": "steps"})["instance_id"]
 	paused := a.ask("pause", map[string]any{"run": id})["paused"].([]any)
-	if len(paused) != 1 || paused[0].(map[string]any)["instance_id"] != id || paused[0].(map[string]any)["paused"] != false {
+	if len(paused) != 1 || paused[0].(map[string]any)["instance_id"] != id ||
+		paused[0].(map[string]any)["paused"] != false {
 		t.Errorf("paused in an action: %v", paused)
 	}
 	must(t, os.WriteFile(filepath.Join(a.dir, "go"), nil, 0o644))
@@ -253,10 +273,13 @@ func TestMCPPause(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(a.dir, "two")); err == nil {
 		t.Error("the next state was entered")
 	}
-	if on := a.ask("unpause", map[string]any{"run": id})["unpaused"].([]any); len(on) != 1 || on[0].(map[string]any)["goes_on"] != true {
+	if on := a.ask("unpause", map[string]any{"run": id})["unpaused"].([]any); len(on) != 1 ||
+		on[0].(map[string]any)["goes_on"] != true {
 		t.Errorf("unpaused: %v", on)
 	}
-	testenv.Wait(t, "the end of the run", func() bool { return a.ask("status", map[string]any{"run": id})["status"] == "completed" })
+	testenv.Wait(t, "the end of the run", func() bool {
+		return a.ask("status", map[string]any{"run": id})["status"] == "completed"
+	})
 }
 
 func TestMCPMistakes(t *testing.T) {
@@ -271,7 +294,11 @@ func TestMCPMistakes(t *testing.T) {
 		{"run", map[string]any{"name": "bad"}, "nowhere"},
 		{"run", map[string]any{"name": "quick", "permissions": "all"}, `permissions "all": expected skip or host`},
 		{"run", map[string]any{"name": "-x"}, "-x"},
-		{"run", map[string]any{"name": "quick", "wait_seconds": -1}, "wait_seconds: expected a whole number from 0 to 3600, not -1"},
+		{
+			"run",
+			map[string]any{"name": "quick", "wait_seconds": -1},
+			"wait_seconds: expected a whole number from 0 to 3600, not -1",
+		},
 		{"status", map[string]any{"run": "quick"}, "quick has no recorded run"},
 		{"status", map[string]any{}, "run is missing"},
 		{"stop", map[string]any{"run": "quick"}, "nothing to stop: quick has no recorded run"},
@@ -292,8 +319,16 @@ func TestMCPMistakes(t *testing.T) {
 		{"simulate", map[string]any{"name": "quik"}, `did you mean quick?`},
 		{"simulate", map[string]any{}, "name is missing"},
 		{"simulate", map[string]any{"name": "quick", "scenario": "all-pas"}, `did you mean "all-pass"?`},
-		{"simulate", map[string]any{"name": "quick", "scenario": "all-pass", "script": "yes"}, "scenario and script exclude each other"},
-		{"simulate", map[string]any{"name": "quick", "scenario": "all-pass", "runs": 2}, "runs is for verdicts by chance"},
+		{
+			"simulate",
+			map[string]any{"name": "quick", "scenario": "all-pass", "script": "yes"},
+			"scenario and script exclude each other",
+		},
+		{
+			"simulate",
+			map[string]any{"name": "quick", "scenario": "all-pass", "runs": 2},
+			"runs is for verdicts by chance",
+		},
 		{"simulate", map[string]any{"name": "quick", "script": "elsewhere yes"}, "script:1: "},
 		{"history", map[string]any{"name": "quick", "since": "soon"}, `--since "soon": expected an age such as 45s`},
 	} {
@@ -333,7 +368,8 @@ states:
 	must(t, err)
 	other := a.ask("run", map[string]any{"name": "slow", "wait_seconds": 1})["instance_id"]
 	a.started(other)
-	if text := a.fail("stop", map[string]any{"run": other, "after_item": true}); !strings.Contains(text, "does not work on a list now") {
+	if text := a.fail("stop", map[string]any{"run": other, "after_item": true}); !strings.Contains(text,
+		"does not work on a list now") {
 		t.Errorf("a run without a list: %s", text)
 	}
 	a.ask("stop", map[string]any{"run": other})
@@ -354,7 +390,8 @@ func TestMCPRunAndStop(t *testing.T) {
 	if runs := a.ask("list", nil)["runs"].([]any); len(runs) != 1 {
 		t.Errorf("open runs: %v", runs)
 	}
-	if again := a.fail("run", map[string]any{"name": "slow"}); !strings.Contains(again, "is locked by run "+id.(string)) {
+	if again := a.fail("run", map[string]any{"name": "slow"}); !strings.Contains(again,
+		"is locked by run "+id.(string)) {
 		t.Errorf("a second run: %s", again)
 	}
 	stopped := a.ask("stop", map[string]any{"run": id})["stopped"].([]any)
@@ -365,7 +402,8 @@ func TestMCPRunAndStop(t *testing.T) {
 	a.same("resumable", a.ask("status", map[string]any{"run": id})["resumable"], true)
 
 	// It is resumed, and ends with the loop as it is now.
-	must(t, os.WriteFile(filepath.Join(a.dir, ".loops", "slow.yaml"), []byte(strings.Replace(agentLoops["slow"], "sleep 60", "true", 1)), 0o644))
+	must(t, os.WriteFile(filepath.Join(a.dir, ".loops", "slow.yaml"),
+		[]byte(strings.Replace(agentLoops["slow"], "sleep 60", "true", 1)), 0o644))
 	if text := a.fail("resume", map[string]any{"run": id}); !strings.Contains(text, "changed") {
 		t.Errorf("resumed although its loop changed: %s", text)
 	}
@@ -398,7 +436,10 @@ func TestMCPServerEnds(t *testing.T) {
 				a := newAgent(t)
 				id := a.ask("run", map[string]any{"name": "slow", "stop_with_server": bound})["instance_id"]
 				pid := a.started(id)
-				if sig, ok := map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT, "SIGHUP": syscall.SIGHUP}[how]; ok {
+				if sig, ok := map[string]syscall.Signal{
+					"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT,
+					"SIGHUP": syscall.SIGHUP,
+				}[how]; ok {
 					must(t, a.server.Process.Signal(sig))
 				}
 				if how == "Ctrl-C" { // it goes to all that the terminal knows as one job

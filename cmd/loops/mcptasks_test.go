@@ -56,14 +56,18 @@ func newTasker(t *testing.T, dir string, env []string, declares bool) *tasker {
 		must(t, mcp.AddSendingCustomMethod[*taskParams, *taskResult](client, method))
 	}
 	wire := &bytes.Buffer{}
-	session, err := client.Connect(t.Context(), &mcp.LoggingTransport{Transport: &mcp.CommandTransport{Command: cmd}, Writer: wire}, nil)
+	session, err := client.Connect(t.Context(), &mcp.LoggingTransport{
+		Transport: &mcp.CommandTransport{Command: cmd},
+		Writer:    wire,
+	}, nil)
 	must(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return &tasker{&agent{session, t, dir, env, cmd}, wire}
 }
 
 func (a *tasker) send(method, id string, responses map[string]any) (*taskResult, error) {
-	return mcp.CallCustomMethod[*taskParams, *taskResult](a.t.Context(), a.ClientSession, method, &taskParams{ID: id, Responses: responses})
+	return mcp.CallCustomMethod[*taskParams, *taskResult](a.t.Context(), a.ClientSession, method,
+		&taskParams{ID: id, Responses: responses})
 }
 
 // create calls a tool that starts a run, and returns the id of its task.
@@ -101,7 +105,11 @@ func (a *tasker) accept(task *taskResult, content map[string]any) {
 		a.t.Fatalf("the task asks %v", task.Requests)
 	}
 	for key := range task.Requests {
-		_, err := a.send("tasks/update", task.ID, map[string]any{key: map[string]any{"action": "accept", "content": content}, "another": map[string]any{"action": "accept"}})
+		_, err := a.send("tasks/update", task.ID,
+			map[string]any{
+				key:       map[string]any{"action": "accept", "content": content},
+				"another": map[string]any{"action": "accept"},
+			})
 		must(a.t, err)
 	}
 }
@@ -113,7 +121,8 @@ func TestMCPTasks(t *testing.T) {
 	t.Cleanup(func() { testenv.RemoveSoon(t, dir) })
 	must(t, os.Mkdir(filepath.Join(dir, ".loops"), 0o755))
 	work := "  work: {action: 'test -e again || { echo $$ > pid.$LOOPS_RUN_ID; exec sleep 60; }', next: approve}\n"
-	loop := strings.Replace(strings.Replace(asking, "initial: approve", "initial: work", 1), "states:\n", "states:\n"+work, 1)
+	loop := strings.Replace(strings.Replace(asking, "initial: approve", "initial: work", 1), "states:\n",
+		"states:\n"+work, 1)
 	must(t, os.WriteFile(filepath.Join(dir, ".loops", "ship.yaml"), []byte(loop), 0o644))
 	must(t, os.WriteFile(filepath.Join(dir, ".loops", "slow.yaml"), []byte(agentLoops["slow"]), 0o644))
 	env := cleanEnv(binary(t), dir)
@@ -135,7 +144,8 @@ func TestMCPTasks(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "again"), nil, 0o644))
 
 	b := newTasker(t, dir, env, true)
-	if killed := b.waitFor(id, "working"); !strings.Contains(killed.Message, "killed") || !strings.Contains(killed.Message, "the tool resume continues it") {
+	if killed := b.waitFor(id, "working"); !strings.Contains(killed.Message, "killed") ||
+		!strings.Contains(killed.Message, "the tool resume continues it") {
 		t.Errorf("a run that was killed: %+v", killed)
 	}
 	b.same("the task of resume", b.create("resume", map[string]any{"run": id}), id)
@@ -143,7 +153,8 @@ func TestMCPTasks(t *testing.T) {
 	asks := b.waitFor(id, "input_required")
 	for _, ask := range asks.Requests {
 		form, ok := ask.(*mcp.ElicitParams)
-		if !ok || form.Message != "Ship it?\n\na\nb" || !strings.Contains(fmt.Sprint(form.RequestedSchema), "approve reject") {
+		if !ok || form.Message != "Ship it?\n\na\nb" ||
+			!strings.Contains(fmt.Sprint(form.RequestedSchema), "approve reject") {
 			t.Errorf("the question is %+v", ask)
 		}
 	}
@@ -162,9 +173,13 @@ func TestMCPTasks(t *testing.T) {
 	if runs := c.loops("history", "ship", "--json").([]any); len(runs) != 1 {
 		t.Errorf("the task is %d runs", len(runs))
 	}
-	for uri, want := range map[string]string{"": `"instance_id":"` + id, "/graph": "flowchart", "/receipt": `"loop":"ship"`} {
+	for uri, want := range map[string]string{
+		"": `"instance_id":"` + id, "/graph": "flowchart",
+		"/receipt": `"loop":"ship"`,
+	} {
 		r, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "loops://runs/" + id + uri})
-		if err != nil || len(r.Contents) != 1 || !strings.Contains(strings.ReplaceAll(r.Contents[0].Text, `": "`, `":"`), want) {
+		if err != nil || len(r.Contents) != 1 ||
+			!strings.Contains(strings.ReplaceAll(r.Contents[0].Text, `": "`, `":"`), want) {
 			t.Errorf("loops://runs/%s%s: %v %+v", id, uri, err, r)
 		}
 	}
@@ -197,7 +212,8 @@ func TestMCPTaskEnds(t *testing.T) {
 	parked := a.loops("history", "ship", "--json").([]any)[0].(map[string]any)["instance_id"].(string)
 	asks := a.waitFor(parked, "input_required")
 	for key := range asks.Requests {
-		_, err := a.send("tasks/update", parked, map[string]any{key: map[string]any{"action": "accept", "content": map[string]any{"choice": "perhaps"}}})
+		_, err := a.send("tasks/update", parked,
+			map[string]any{key: map[string]any{"action": "accept", "content": map[string]any{"choice": "perhaps"}}})
 		a.refused("a choice that is none", err, jsonrpc.CodeInvalidParams, "perhaps")
 		_, err = a.send("tasks/update", parked, map[string]any{key: map[string]any{"action": "decline"}})
 		must(t, err)
@@ -206,7 +222,10 @@ func TestMCPTaskEnds(t *testing.T) {
 	a.accept(asks, map[string]any{"choice": "approve", "percent": 30, "reason": "it's green"})
 	a.waitFor(parked, "completed")
 
-	for _, id := range []string{"", "ship", "nothing-20260101T000000", "../" + parked, filepath.Join(dir, parked), "/etc/passwd"} {
+	for _, id := range []string{
+		"", "ship", "nothing-20260101T000000", "../" + parked, filepath.Join(dir, parked),
+		"/etc/passwd",
+	} {
 		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
 			_, err := a.send(method, id, nil)
 			a.refused(method+" "+id, err, jsonrpc.CodeInvalidParams, "")
@@ -221,7 +240,8 @@ func TestMCPTaskEnds(t *testing.T) {
 	plain := newTasker(t, dir, env, false)
 	_, err = plain.send("tasks/get", parked, nil)
 	plain.refused("a client without tasks", err, mcp.CodeMissingRequiredClientCapabilities, "tasks")
-	plain.same("a plain run", plain.ask("run", map[string]any{"name": "slow", "stop_with_server": true})["ended"], false)
+	plain.same("a plain run", plain.ask("run", map[string]any{"name": "slow", "stop_with_server": true})["ended"],
+		false)
 	must(t, plain.Close())
 	must(t, os.WriteFile(filepath.Join(dir, ".loops", "slow.yaml"), []byte(agentLoops["quick"]), 0o644))
 	a.same("a run that is waited for", a.ask("run", map[string]any{"name": "slow", "wait_seconds": 60})["ended"], true)
@@ -232,7 +252,8 @@ func TestMCPTaskEnds(t *testing.T) {
 
 func (a *tasker) refused(what string, err error, code int64, text string) {
 	a.t.Helper()
-	if wrong, ok := errors.AsType[*jsonrpc.Error](err); !ok || wrong.Code != code || !strings.Contains(wrong.Message, text) {
+	if wrong, ok := errors.AsType[*jsonrpc.Error](err); !ok || wrong.Code != code ||
+		!strings.Contains(wrong.Message, text) {
 		a.t.Errorf("%s: %v; expected the code %d and %q", what, err, code, text)
 	}
 }

@@ -50,8 +50,14 @@ var worlds = []world{
 	{name: "pid without proc", command: []string{"unshare", "-pf", "--kill-child"}},
 	{name: "time", command: []string{"unshare", "-T", "--boottime", "100000"}, sees: true},
 	{name: "host", command: []string{"unshare", "-u", "sh", "-c", `hostname elsewhere && exec "$@"`, "sh"}},
-	{name: "machine", command: []string{"unshare", "-pfm", "--mount-proc", "--kill-child", "sh", "-c", otherBoot, "sh"}, away: true},
-	{name: "bwrap", command: []string{"bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--die-with-parent"}},
+	{name: "machine", command: []string{
+		"unshare", "-pfm", "--mount-proc", "--kill-child", "sh", "-c", otherBoot,
+		"sh",
+	}, away: true},
+	{name: "bwrap", command: []string{
+		"bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc",
+		"--die-with-parent",
+	}},
 }
 
 // in runs the program in a world.

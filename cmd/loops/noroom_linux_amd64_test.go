@@ -40,7 +40,8 @@ func TestNoRoomForWhatAnActionNeeds(t *testing.T) {
 				}
 				interrupted++
 				text := d.said(t)
-				if code != 74 || !strings.Contains(text, "no space left on device") || !strings.Contains(text, "Free or repair the disk, then: loops resume inject-") {
+				if code != 74 || !strings.Contains(text, "no space left on device") ||
+					!strings.Contains(text, "Free or repair the disk, then: loops resume inject-") {
 					t.Fatalf("%s: exit code %v: %s", hit, code, text)
 				}
 				d.goOn(t)

@@ -19,18 +19,21 @@ func TestStateFileIsOpenedOnce(t *testing.T) {
 	t.Parallel()
 	strace := testenv.Command(t, "strace")
 	testenv.Tracing(t)
-	dir, env := watchProject(t, "dir", "name: slow\ninitial: a\nstates:\n  a: {action: \"touch began; sleep 600\", next: b}\n  b: {terminal: true}\n")
+	dir, env := watchProject(t, "dir", "name: slow\ninitial: a\nstates:\n  a: {action: \"touch began; sleep 600\", "+
+		"next: b}\n  b: {terminal: true}\n")
 	waitForFile(t, filepath.Join(dir, "began"))
 	quick := "name: quick\ninitial: a\nstates:\n  a: {action: \"echo hi\", next: b}\n  b: {terminal: true}\n"
 	must(t, os.WriteFile(filepath.Join(dir, ".loops/quick.yaml"), []byte(quick), 0o644))
 	loopsIn(t, dir, env, "run", "--no-lock", "quick")
 	for _, args := range []string{
 		"status slow", "status quick", "status", "status --json", "list --running", "watch --once",
-		"explain slow", "explain quick", "history slow", "history quick", "history slow last", "history quick last", "events slow", "events quick",
+		"explain slow", "explain quick", "history slow", "history quick", "history slow last", "history quick last",
+		"events slow", "events quick",
 		"logs slow", "logs quick", "graph slow --by visits", "graph quick --by visits", "report quick -o -",
 	} {
 		trace := filepath.Join(t.TempDir(), "trace")
-		cmd := exec.Command(strace, append([]string{"-f", "-e", "trace=open,openat", "-o", trace, binary(t)}, strings.Fields(args)...)...)
+		cmd := exec.Command(strace, append([]string{"-f", "-e", "trace=open,openat", "-o", trace, binary(t)},
+			strings.Fields(args)...)...)
 		cmd.Dir, cmd.Env = dir, env
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", args, err, out)
@@ -59,7 +62,8 @@ func TestOneFileCallForALookAtCommands(t *testing.T) {
 	strace := testenv.Command(t, "strace")
 	testenv.Tracing(t)
 	dir, env := watchProject(t, "dir")
-	text := "name: slow\ninitial: a\nstates:\n  a: {action: \"until test -e go; do sleep 0.1; done\", next: b}\n  b: {terminal: true}\n"
+	text := "name: slow\ninitial: a\nstates:\n  a: {action: \"until test -e go; do sleep 0.1; done\", next: b}\n" +
+		"  b: {terminal: true}\n"
 	must(t, os.WriteFile(filepath.Join(dir, ".loops/slow.yaml"), []byte(text), 0o644))
 	trace := filepath.Join(t.TempDir(), "trace")
 	run := exec.Command(strace, "-f", "-e", "trace=%file", "-o", trace, binary(t), "run", "slow", "--quiet")
@@ -75,7 +79,9 @@ func TestOneFileCallForALookAtCommands(t *testing.T) {
 		testenv.Wait(t, "looks at commands", func() bool {
 			b, _ := os.ReadFile(trace) // which is not there at first
 			lines := strings.Split(string(b), "\n")
-			all = slices.DeleteFunc(lines[:len(lines)-1], func(line string) bool { return !strings.Contains(line, `/.loops/`) })
+			all = slices.DeleteFunc(lines[:len(lines)-1], func(line string) bool {
+				return !strings.Contains(line, `/.loops/`)
+			})
 			return strings.Count(strings.Join(all[min(from, len(all)):], "\n"), `.commands.jsonl"`) > 8
 		})
 		return all

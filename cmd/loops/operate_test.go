@@ -22,7 +22,10 @@ import (
 //	a block ```console                   lines "$ COMMAND", each with what it prints; a line … stands for any others
 //	<!-- wait until: COMMAND -->         the page continues when the command succeeds
 //	<!-- quietly: COMMAND -->            a command that the page does not show
-//	<!-- in another terminal -->         the command below continues beside the others; it is compared when the page ends
+//	<!-- in another terminal -->         the command below continues beside the others; it is compared when the
+//
+// page ends
+//
 //	<!-- wait until it says: TEXT -->    that command has printed this
 //
 // Ids of runs, times, sizes and the like differ each time; they are compared by their form, and -update keeps those of
@@ -150,7 +153,8 @@ func TestExamplesPage(t *testing.T) {
 	tools := filepath.Join(filepath.Dir(s.dir), "tools")
 	must(t, os.Mkdir(tools, 0o755))
 	must(t, os.WriteFile(filepath.Join(tools, "sleep"), []byte(sleepUntilKilled), 0o755))
-	s.env = append(s.env, "PATH="+tools+string(os.PathListSeparator)+filepath.Dir(binary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+	s.env = append(s.env, "PATH="+tools+string(os.PathListSeparator)+filepath.Dir(binary(t))+
+		string(os.PathListSeparator)+os.Getenv("PATH"))
 	s.play(6)
 }
 
@@ -165,8 +169,12 @@ exec /bin/sleep 0.1
 func newStage(t *testing.T, page string) *stage {
 	bin, dir := binary(t), filepath.Join(t.TempDir(), "shop")
 	must(t, os.Mkdir(dir, 0o755))
-	s := &stage{t: t, dir: dir, path: page, page: strings.Split(readText(t, page), "\n"), paged: map[string][]string{}, real: map[string][]string{}, edits: map[*terminal][]string{}}
-	s.env = append(cleanEnv(bin, filepath.Dir(dir)), "PATH="+filepath.Dir(bin)+string(os.PathListSeparator)+os.Getenv("PATH"), "XDG_CONFIG_HOME="+filepath.Join(filepath.Dir(dir), ".config"), "TERM=dumb")
+	s := &stage{
+		t: t, dir: dir, path: page, page: strings.Split(readText(t, page), "\n"),
+		paged: map[string][]string{}, real: map[string][]string{}, edits: map[*terminal][]string{},
+	}
+	s.env = append(cleanEnv(bin, filepath.Dir(dir)), "PATH="+filepath.Dir(bin)+string(os.PathListSeparator)+
+		os.Getenv("PATH"), "XDG_CONFIG_HOME="+filepath.Join(filepath.Dir(dir), ".config"), "TERM=dumb")
 	s.env = slices.DeleteFunc(s.env, func(kv string) bool { return strings.HasPrefix(kv, "NO_COLOR=") })
 	for _, m := range runID.FindAllStringSubmatch(strings.Join(s.page, "\n"), -1) {
 		if !slices.Contains(s.paged[m[1]], m[0]) {
@@ -244,7 +252,10 @@ func (s *stage) play(least int) {
 func commandsOf(body []string, first int) (list []*terminal) {
 	for i, line := range body {
 		if command, is := strings.CutPrefix(line, "$ "); is {
-			list = append(list, &terminal{line: first + i + 1, command: command, at: first + i + 1, ended: make(chan struct{})})
+			list = append(list, &terminal{
+				line: first + i + 1, command: command, at: first + i + 1,
+				ended: make(chan struct{}),
+			})
 		} else if len(list) > 0 {
 			last := list[len(list)-1]
 			last.want = append(last.want, line)
@@ -360,7 +371,8 @@ func (s *stage) compare(one *terminal) {
 		return
 	}
 	if !testenv.Update() || slices.Contains(want, omission) {
-		s.t.Errorf("%s:%d: $ %s\nprints\n%s\n\nand the page says\n%s", s.path, one.line, one.command, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		s.t.Errorf("%s:%d: $ %s\nprints\n%s\n\nand the page says\n%s", s.path, one.line, one.command,
+			strings.Join(got, "\n"), strings.Join(want, "\n"))
 		return
 	}
 	s.edits[one] = remembered(got, want)

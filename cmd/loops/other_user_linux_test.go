@@ -87,17 +87,18 @@ func (p *userProject) waiting() *testenv.Process {
 func (p *userProject) foreign() (found []string) {
 	p.t.Helper()
 	n := 0
-	testenv.Must(p.t, filepath.WalkDir(filepath.Join(p.dir, ".loops"), func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
+	testenv.Must(p.t,
+		filepath.WalkDir(filepath.Join(p.dir, ".loops"), func(path string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			n++
+			st, err := e.Info()
+			if err == nil && st.Sys().(*syscall.Stat_t).Uid != otherUser {
+				found = append(found, path)
+			}
 			return err
-		}
-		n++
-		st, err := e.Info()
-		if err == nil && st.Sys().(*syscall.Stat_t).Uid != otherUser {
-			found = append(found, path)
-		}
-		return err
-	}))
+		}))
 	if n < 5 {
 		p.t.Errorf("only %d files were looked at", n)
 	}
@@ -190,7 +191,9 @@ states:
 	if out, ok := p.root("signal", "asks", "go"); ok || !strings.Contains(out, "chown 54321 ") {
 		t.Errorf("signal: %s", out)
 	}
-	testenv.Wait(t, "the run says so", func() bool { return strings.Contains(run.Said(), "cannot read what it is sent") })
+	testenv.Wait(t, "the run says so", func() bool {
+		return strings.Contains(run.Said(), "cannot read what it is sent")
+	})
 	testenv.WriteText(t, filepath.Join(p.dir, "end"), "")
 	if code := run.Exit(); code != 1 {
 		t.Errorf("the run ended with %d: %s", code, run.Said())

@@ -88,9 +88,11 @@ func (c *collector) addPoint(instance, name string, p sentPoint, gauge bool) {
 	key := instance + " " + name + "{" + strings.Join(labels, ",") + "}"
 	was, again := c.points[key]
 	switch {
-	case instance == "" || p.TimeUnixNano == "" || (p.StartTimeUnixNano == "") != gauge || p.StartTimeUnixNano > p.TimeUnixNano:
+	case instance == "" || p.TimeUnixNano == "" || (p.StartTimeUnixNano == "") != gauge ||
+		p.StartTimeUnixNano > p.TimeUnixNano:
 		c.t.Errorf("%s has %+v", key, p)
-	case again && !gauge && (p.StartTimeUnixNano != was.StartTimeUnixNano || p.AsDouble < was.AsDouble || p.Sum < was.Sum):
+	case again && !gauge && (p.StartTimeUnixNano != was.StartTimeUnixNano || p.AsDouble < was.AsDouble ||
+		p.Sum < was.Sum):
 		c.t.Errorf("%s was %+v, and is %+v", key, was, p)
 	}
 	if p.Count != "" {
@@ -128,7 +130,8 @@ func (c *collector) counted(run, loop, prometheus string) {
 		series, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "} ")
 		name, labels, _ := strings.Cut(series, "{")
 		name = strings.TrimSuffix(name, "_count")
-		if !strings.Contains(labels, `loop="`+loop+`"`) || strings.HasSuffix(name, "_bucket") || strings.HasSuffix(name, "_sum") {
+		if !strings.Contains(labels, `loop="`+loop+`"`) || strings.HasSuffix(name, "_bucket") ||
+			strings.HasSuffix(name, "_sum") {
 			continue
 		}
 		n++
@@ -151,7 +154,9 @@ func TestMetricsSent(t *testing.T) {
 	}
 	c.counted(runOf(c.whole()), "traced", loopsIn(t, dir, nil, "stats", "--prometheus"))
 
-	writeText(t, filepath.Join(dir, ".loops/stuck.yaml"), "name: stuck\ndescription: waits\ninitial: a\nstates:\n  a: {action: \"true\", next: b}\n  b: {action: 'exec sleep 60', next: done}\n  done: {terminal: true}\n")
+	writeText(t, filepath.Join(dir, ".loops/stuck.yaml"),
+		"name: stuck\ndescription: waits\ninitial: a\nstates:\n  a: {action: \"true\", next: b}\n"+
+			"  b: {action: 'exec sleep 60', next: done}\n  done: {terminal: true}\n")
 	cmd := traced(t, c.url, dir, "run", "-q", "stuck")
 	cmd.Env = append(cmd.Env, "OTEL_METRIC_EXPORT_INTERVAL=50")
 	must(t, cmd.Start())
@@ -169,8 +174,8 @@ func TestMetricsSent(t *testing.T) {
 	})
 }
 
-// TestCollectorOfTracesAlone: a collector that takes no metrics is no problem, and one that takes no traces neither when
-// they are off.
+// TestCollectorOfTracesAlone: a collector that takes no metrics is no problem, and one that takes no traces
+// neither when they are off.
 func TestCollectorOfTracesAlone(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
@@ -196,7 +201,9 @@ func TestPushedByServe(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
 	dir := tracedDir(t, "telemetry: {endpoint: '"+c.url+"'}\n")
-	writeText(t, filepath.Join(dir, ".loops/stuck.yaml"), "name: stuck\ndescription: waits\ninitial: a\nstates:\n  a: {action: 'echo $$ > begun; exec sleep 60', next: done}\n  done: {terminal: true}\n")
+	writeText(t, filepath.Join(dir, ".loops/stuck.yaml"),
+		"name: stuck\ndescription: waits\ninitial: a\nstates:\n  a: {action: 'echo $$ > begun; exec sleep 60', "+
+			"next: done}\n  done: {terminal: true}\n")
 	run := exec.Command(binary(t), "-C", dir, "run", "-q", "stuck")
 	must(t, run.Start())
 	begun := filepath.Join(dir, "begun")
@@ -215,7 +222,9 @@ func TestPushedByServe(t *testing.T) {
 		}
 		return id != ""
 	})
-	testenv.Wait(t, "its metrics", func() bool { return c.point(id+` loops_runs_started_total{project="shop",loop="stuck"}`) == "1" })
+	testenv.Wait(t, "its metrics", func() bool {
+		return c.point(id+` loops_runs_started_total{project="shop",loop="stuck"}`) == "1"
+	})
 	testenv.Wait(t, "those of the server", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()

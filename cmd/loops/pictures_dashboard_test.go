@@ -49,7 +49,10 @@ func TestPicturesDashboard(t *testing.T) {
   bad: {terminal: true, failure: true}`,
 		"slow": `  a: {action: 'exec sleep 600', next: done}`,
 	} {
-		writeText(t, filepath.Join(dir, ".loops", name+".yaml"), "name: "+name+"\ndescription: a test\nscope: ["+name+"]\nmax_steps: 40\ninitial: "+strings.TrimSpace(strings.SplitN(states, ":", 2)[0])+"\nstates:\n"+states+"\n  done: {terminal: true}\n")
+		writeText(t, filepath.Join(dir, ".loops", name+".yaml"),
+			"name: "+name+"\ndescription: a test\nscope: ["+name+"]\nmax_steps: 40\ninitial: "+
+				strings.TrimSpace(strings.SplitN(states, ":", 2)[0])+"\nstates:\n"+states+
+				"\n  done: {terminal: true}\n")
 	}
 	bin := t.TempDir()
 	writeText(t, filepath.Join(bin, "claude"), `#!/bin/bash
@@ -71,7 +74,8 @@ printf '%s\n' '{"type":"system","subtype":"init","session_id":"s","model":"sonne
 			}
 			now := sample{time.Now(), map[string]float64{}}
 			for line := range strings.Lines(text) {
-				if series, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && !strings.HasPrefix(line, "#") {
+				if series, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok &&
+					!strings.HasPrefix(line, "#") {
 					now.values[series+"}"], _ = strconv.ParseFloat(value, 64)
 				}
 			}
@@ -113,14 +117,16 @@ printf '%s\n' '{"type":"system","subtype":"init","session_id":"s","model":"sonne
 	var board struct{ Panels []panel }
 	must(t, json.Unmarshal([]byte(readText(t, "../../docs/contrib/grafana/loops.json")), &board))
 	svg := drawDashboard(t, board.Panels, samples)
-	wellFormed(t, "dashboard.svg", svg, "Runs that ended", "completed", "prompt median", "sonnet", "process died", "running 1")
+	wellFormed(t, "dashboard.svg", svg, "Runs that ended", "completed", "prompt median", "sonnet", "process died",
+		"running 1")
 	if out := *testenv.Pictures; out != "" {
 		must(t, os.WriteFile(filepath.Join(out, "dashboard.svg"), []byte(svg), 0o644))
 	}
 }
 
 var (
-	panelQuery  = regexp.MustCompile(`^(?:(\d+) \* )?(?:histogram_quantile\(([\d.]+), )?sum(?: by \(([a-z_, ]+)\))?\s?\((?:(rate|increase)\()?(loops_[a-z_]+)\{[^}]*\}(?:\[([^\]]+)\]\))?\)\)?$`)
+	panelQuery = regexp.MustCompile(
+		`^(?:(\d+) \* )?(?:histogram_quantile\(([\d.]+), )?sum(?: by \(([a-z_, ]+)\))?\s?\((?:(rate|increase)\()?(loops_[a-z_]+)\{[^}]*\}(?:\[([^\]]+)\]\))?\)\)?$`)
 	seriesLabel = regexp.MustCompile(`([a-z_]+)="([^"]*)"`)
 	legendLabel = regexp.MustCompile(`\{\{([a-z_]+)\}\}`)
 )
@@ -151,7 +157,9 @@ func lines(t *testing.T, query, legend string, samples []sample) map[string][]fl
 			for _, l := range seriesLabel.FindAllStringSubmatch(series, -1) {
 				labels[l[1]] = l[2]
 			}
-			name := legendLabel.ReplaceAllStringFunc(legend, func(part string) string { return labels[strings.Trim(part, "{}")] })
+			name := legendLabel.ReplaceAllStringFunc(legend, func(part string) string {
+				return labels[strings.Trim(part, "{}")]
+			})
 			if m[4] != "" {
 				v -= from.values[series]
 			}
@@ -212,12 +220,16 @@ func drawDashboard(t *testing.T, panels []panel, samples []sample) string {
 	for _, p := range panels {
 		bottom = max(bottom, p.GridPos.Y+p.GridPos.H)
 	}
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="11">`+"\n", 24*wide+gap, bottom*high+gap)
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="11">`+
+			"\n", 24*wide+gap, bottom*high+gap)
 	b.WriteString(`<rect width="100%" height="100%" fill="#111217"/>` + "\n")
 	span := samples[len(samples)-1].at.Sub(samples[0].at).Seconds()
 	for _, p := range panels {
 		x, y, w, h := p.GridPos.X*wide+gap, p.GridPos.Y*high+gap, p.GridPos.W*wide-gap, p.GridPos.H*high-gap
-		fmt.Fprintf(&b, `<g transform="translate(%.0f %.0f)"><rect width="%.0f" height="%.0f" rx="3" fill="#181b1f" stroke="#2c3036"/><text x="10" y="18" fill="#ccccdc" font-weight="600">%s</text>`+"\n", x, y, w, h, html.EscapeString(p.Title))
+		fmt.Fprintf(&b,
+			`<g transform="translate(%.0f %.0f)"><rect width="%.0f" height="%.0f" rx="3" fill="#181b1f" stroke="#2c3036"/><text x="10" y="18" fill="#ccccdc" font-weight="600">%s</text>`+
+				"\n", x, y, w, h, html.EscapeString(p.Title))
 		all := map[string][]float64{}
 		for _, target := range p.Targets {
 			maps.Copy(all, lines(t, target.Expr, target.LegendFormat, samples))
@@ -239,7 +251,8 @@ func drawDashboard(t *testing.T, panels []panel, samples []sample) string {
 				if value := all[name]; name != "" && value != nil {
 					name += " " + strconv.FormatFloat(value[len(value)-1], 'f', -1, 64)
 				}
-				fmt.Fprintf(&b, `<text x="%.0f" y="%.0f" fill="%s" font-size="22" text-anchor="middle">%s</text>`+"\n", w/2, h/2+8+float64(i)*24, colours[i%len(colours)], html.EscapeString(name))
+				fmt.Fprintf(&b, `<text x="%.0f" y="%.0f" fill="%s" font-size="22" text-anchor="middle">%s</text>`+
+					"\n", w/2, h/2+8+float64(i)*24, colours[i%len(colours)], html.EscapeString(name))
 			}
 			b.WriteString("</g>\n")
 			continue
@@ -248,7 +261,9 @@ func drawDashboard(t *testing.T, panels []panel, samples []sample) string {
 		for i := range 3 {
 			v := most * float64(i) / 2
 			at := foot - (foot-top)*float64(i)/2
-			fmt.Fprintf(&b, `<path d="M%.0f %.1fH%.0f" stroke="#2c3036"/><text x="%.0f" y="%.1f" fill="#8e8ea0" text-anchor="end">%s</text>`+"\n", left, at, right, left-6, at+4, axisText(v, p.FieldConfig.Defaults.Unit))
+			fmt.Fprintf(&b,
+				`<path d="M%.0f %.1fH%.0f" stroke="#2c3036"/><text x="%.0f" y="%.1f" fill="#8e8ea0" text-anchor="end">%s</text>`+
+					"\n", left, at, right, left-6, at+4, axisText(v, p.FieldConfig.Defaults.Unit))
 		}
 		legend := left
 		for i, name := range names {
@@ -259,11 +274,15 @@ func drawDashboard(t *testing.T, panels []panel, samples []sample) string {
 					pen = "M"
 					continue
 				}
-				fmt.Fprintf(&path, "%s%.1f %.1f", pen, left+(right-left)*samples[k].at.Sub(samples[0].at).Seconds()/max(span, 1e-9), foot-(foot-top)*v/max(most, 1e-9))
+				fmt.Fprintf(&path, "%s%.1f %.1f", pen,
+					left+(right-left)*samples[k].at.Sub(samples[0].at).Seconds()/max(span, 1e-9),
+					foot-(foot-top)*v/max(most, 1e-9))
 				pen = "L"
 			}
 			colour := colours[i%len(colours)]
-			fmt.Fprintf(&b, `<path d="%s" fill="none" stroke="%s" stroke-width="1.5"/><rect x="%.0f" y="%.0f" width="10" height="3" fill="%s"/><text x="%.0f" y="%.0f" fill="#ccccdc">%s</text>`+"\n",
+			fmt.Fprintf(&b,
+				`<path d="%s" fill="none" stroke="%s" stroke-width="1.5"/><rect x="%.0f" y="%.0f" width="10" height="3" fill="%s"/><text x="%.0f" y="%.0f" fill="#ccccdc">%s</text>`+
+					"\n",
 				path.String(), colour, legend, h-13, colour, legend+14, h-8, html.EscapeString(name))
 			legend += 26 + 6.2*float64(len(name))
 		}

@@ -30,7 +30,8 @@ func TestPicturesOfPages(t *testing.T) {
 		add(name, readText(t, filepath.Join("testdata/pictures", name+".yaml")))
 	}
 	add("ship", shipLoop)
-	add("nightly", "name: nightly\ndescription: Looks for updates\nschedule: {cron: \"0 3 * * *\", timezone: Europe/Berlin}\ninitial: look\nstates:\n  look: {action: echo none, next: done}\n  done: {terminal: true}\n")
+	add("nightly", "name: nightly\ndescription: Looks for updates\nschedule: {cron: \"0 3 * * *\", timezone: "+
+		"Europe/Berlin}\ninitial: look\nstates:\n  look: {action: echo none, next: done}\n  done: {terminal: true}\n")
 	f.start("run", "deploy").Exit()
 	if p := f.start("run", "fix"); p.Exit() != 0 {
 		t.Fatalf("loops run fix: %s", p.Said())
@@ -38,7 +39,8 @@ func TestPicturesOfPages(t *testing.T) {
 	metric := f.start("run", "metric")
 	t.Cleanup(func() { metric.Exit() }) // the server ends it
 	s := startServe(t, f.dir, "--edit")
-	fixed, ship := strings.TrimSpace(f.output("status", "fix", "--jq", ".instance_id")), s.post("/runs", `{"loop": "ship"}`)["instance_id"].(string)
+	fixed, ship := strings.TrimSpace(f.output("status", "fix", "--jq", ".instance_id")),
+		s.post("/runs", `{"loop": "ship"}`)["instance_id"].(string)
 	s.until(ship, `"waiting"`)
 	failed := strings.TrimSpace(f.output("status", "deploy", "--jq", ".instance_id"))
 	running := strings.TrimSpace(f.output("status", "metric", "--jq", ".instance_id"))
@@ -51,11 +53,15 @@ func TestPicturesOfPages(t *testing.T) {
 	b := s.page(t, startChromium(t), "/")
 	of := func(run string) string { return "/p/shop/runs/" + run }
 	for name, path := range map[string]string{
-		"runs": "/", "no-runs": "/?q=none", "loops": "/loops", "schedule": "/schedule", "queue": "/queue", "workers": "/workers", "cost": "/cost", "doctor": "/doctor",
-		"loop": "/p/shop/loop?loop=ship", "new": "/p/shop/new", "edit": "/p/shop/edit?loop=ship", "start": "/p/shop/start?loop=ship&dry=1", "effective": "/p/shop/loop?loop=ship&view=effective",
+		"runs": "/", "no-runs": "/?q=none", "loops": "/loops", "schedule": "/schedule", "queue": "/queue",
+		"workers": "/workers", "cost": "/cost", "doctor": "/doctor",
+		"loop": "/p/shop/loop?loop=ship", "new": "/p/shop/new", "edit": "/p/shop/edit?loop=ship",
+		"start": "/p/shop/start?loop=ship&dry=1", "effective": "/p/shop/loop?loop=ship&view=effective",
 		"run": of(fixed), "run-failed": of(failed), "run-running": of(running), "run-asks": of(ship),
-		"steps": of(fixed) + "?tab=steps", "step": of(fixed) + "?step=1", "logs": of(fixed) + "?tab=logs", "context": of(ship) + "?tab=context", "definition": of(fixed) + "?tab=definition",
-		"events": of(fixed) + "?tab=events", "files": of(fixed) + "?tab=files", "related": of(fixed) + "?tab=related", "fork": of(fixed) + "/fork", "resume": of(failed) + "/resume",
+		"steps": of(fixed) + "?tab=steps", "step": of(fixed) + "?step=1", "logs": of(fixed) + "?tab=logs",
+		"context": of(ship) + "?tab=context", "definition": of(fixed) + "?tab=definition",
+		"events": of(fixed) + "?tab=events", "files": of(fixed) + "?tab=files", "related": of(fixed) + "?tab=related",
+		"fork": of(fixed) + "/fork", "resume": of(failed) + "/resume",
 		"compare": "/p/shop/compare?a=" + fixed + "&b=" + failed, "missing": "/nothing",
 	} {
 		for i, width := range []int64{390, 800, 1440} {
@@ -85,13 +91,19 @@ func TestPicturesOfPages(t *testing.T) {
 func (b *browser) accessible(axe, path string) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate(axe, nil))
-	for scheme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast", "link-in-text-block"]`} { // only they depend on it
-		b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+	// only they depend on it
+	for scheme, rules := range map[string]string{
+		"light": "",
+		"dark":  `, runOnly: ["color-contrast", "link-in-text-block"]`,
+	} {
+		b.do(emulation.SetEmulatedMedia().WithFeatures(
+			[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 		var found []struct {
 			ID, Impact, Help string
 			Nodes            []struct{ HTML, FailureSummary string }
 		}
-		b.do(chromedp.Evaluate(`axe.run({resultTypes: ["violations"]`+rules+`}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical"))`, &found,
+		b.do(chromedp.Evaluate(`axe.run({resultTypes: ["violations"]`+rules+
+			`}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical"))`, &found,
 			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 		for _, v := range found {
 			b.t.Errorf("%s, %s: %s (%s): %s\n%+v", path, scheme, v.ID, v.Impact, v.Help, v.Nodes[0])
@@ -103,7 +115,8 @@ func (b *browser) accessible(axe, path string) {
 // picture takes a picture of what the window shows.
 func (b *browser) picture(png string) {
 	b.t.Helper()
-	b.sees(`document.fonts.status === "loaded" && document.getAnimations().every((a) => a.playState !== "running" || a.effect.getTiming().iterations === Infinity)`)
+	b.sees(
+		`document.fonts.status === "loaded" && document.getAnimations().every((a) => a.playState !== "running" || a.effect.getTiming().iterations === Infinity)`)
 	var image []byte
 	b.do(chromedp.CaptureScreenshot(&image))
 	must(b.t, os.WriteFile(png, image, 0o644))

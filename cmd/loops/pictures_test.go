@@ -44,7 +44,8 @@ func TestPictures(t *testing.T) {
 	loopsIn(t, dir, env, "report", "fix", "-o", page)
 	png := filepath.Join(out, "report.png")
 	var picture []byte
-	must(t, chromedp.Run(newWindow(t, startChromium(t)), chromedp.EmulateViewport(1000, 900), chromedp.Navigate("file://"+page), chromedp.CaptureScreenshot(&picture)))
+	must(t, chromedp.Run(newWindow(t, startChromium(t)), chromedp.EmulateViewport(1000, 900),
+		chromedp.Navigate("file://"+page), chromedp.CaptureScreenshot(&picture)))
 	must(t, os.WriteFile(png, picture, 0o644))
 	if !bytes.HasPrefix(picture, []byte("\x89PNG\r\n")) || len(picture) < 10_000 || len(picture) > 400<<10 {
 		t.Errorf("report.png has %d bytes", len(picture))
@@ -83,7 +84,9 @@ func (w *watching) svg() string {
 	must(w.t, err)
 	const wide, high, pad = 8, 18, 10
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="13">`+"\n",
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="13">`+
+			"\n",
 		int(size.Width)*wide+2*pad, int(size.Height)*high+2*pad)
 	b.WriteString(`<rect width="100%" height="100%" rx="8" fill="#16181d"/>` + "\n")
 	for y := range size.Height {
@@ -103,12 +106,15 @@ func (w *watching) svg() string {
 				text += c.C
 			}
 			if style.reverse {
-				fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" fill="#d8dbe2"/>`+"\n", pad+from*wide, pad+int(y)*high, (x-from)*wide, high)
+				fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" fill="#d8dbe2"/>`+"\n", pad+from*wide,
+					pad+int(y)*high, (x-from)*wide, high)
 			}
 			if strings.TrimSpace(text) == "" {
 				continue
 			}
-			fmt.Fprintf(&b, `<text x="%d" y="%d" textLength="%d" lengthAdjust="spacingAndGlyphs" xml:space="preserve"%s>%s</text>`+"\n",
+			fmt.Fprintf(&b,
+				`<text x="%d" y="%d" textLength="%d" lengthAdjust="spacingAndGlyphs" xml:space="preserve"%s>%s</text>`+
+					"\n",
 				pad+from*wide, pad+int(y)*high+13, (x-from)*wide, style.attributes(), html.EscapeString(text))
 		}
 	}
@@ -131,7 +137,10 @@ func inkOf(s vt.Style) ink {
 }
 
 func (i ink) attributes() string {
-	fill := map[color.Color]string{color.Maroon: "#ff6b6b", color.Green: "#7bd88f", color.Olive: "#f2c55c", color.Teal: "#5ad4e6"}[i.colour]
+	fill := map[color.Color]string{
+		color.Maroon: "#ff6b6b", color.Green: "#7bd88f", color.Olive: "#f2c55c",
+		color.Teal: "#5ad4e6",
+	}[i.colour]
 	switch {
 	case i.reverse:
 		fill = "#16181d"

@@ -74,10 +74,14 @@ func TestSkill(t *testing.T) {
 	}
 	dir := t.TempDir()
 	writeText(t, filepath.Join(dir, "fix-tests.yaml"), block)
-	for _, command := range []string{"validate --strict fix-tests.yaml", "simulate fix-tests.yaml --scenario all-pass", "simulate fix-tests.yaml --scenario all-fail"} {
+	for _, command := range []string{
+		"validate --strict fix-tests.yaml",
+		"simulate fix-tests.yaml --scenario all-pass", "simulate fix-tests.yaml --scenario all-fail",
+	} {
 		cmd := exec.Command(binary(t), strings.Fields(command)...)
 		cmd.Dir, cmd.Env = dir, cleanEnv(binary(t), dir)
-		if out, err := cmd.CombinedOutput(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() > 1 || !strings.Contains(string(out), " valid") && !strings.Contains(string(out), "Would end") {
+		if out, err := cmd.CombinedOutput(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() > 1 ||
+			!strings.Contains(string(out), " valid") && !strings.Contains(string(out), "Would end") {
 			t.Errorf("loops %s: %v\n%s", command, err, out)
 		}
 	}

@@ -90,7 +90,10 @@ func powerArguments() []string {
 	if f := flag.Lookup("test.run"); f != nil && strings.Contains(f.Value.String(), "TestPowerCut/") { // one scene
 		which = f.Value.String()
 	}
-	return []string{"-test.v", "-test.timeout=0", "-test.run=" + which, fmt.Sprintf("-torture=%v", *torture), fmt.Sprintf("-crash-seed=%d", *crashSeed)}
+	return []string{
+		"-test.v", "-test.timeout=0", "-test.run=" + which, fmt.Sprintf("-torture=%v", *torture),
+		fmt.Sprintf("-crash-seed=%d", *crashSeed),
+	}
 }
 
 // needsDisk skips the test where no disk can be made whose power is cut.
@@ -121,7 +124,11 @@ func powerCuts(t *testing.T) {
 	for _, s := range []powerScene{
 		{"run", "dir", [][]string{{"main", "run", "power", "--quiet"}}, []string{"main"}},
 		{"run sqlite", "sqlite:runs.db", [][]string{{"main", "run", "power", "--quiet"}}, []string{"main"}},
-		{"run grouped", "dir", [][]string{{"main", "run", "power", "--quiet", "--durability", "grouped"}}, []string{"main"}},
+		{
+			"run grouped", "dir",
+			[][]string{{"main", "run", "power", "--quiet", "--durability", "grouped"}},
+			[]string{"main"},
+		},
 		{"export, import, fork", "dir", [][]string{
 			{"main", "run", "power", "--quiet"},
 			{"main", "export", "power", "-o", "../out/power.tar.zst"},
@@ -156,13 +163,17 @@ func newPowerRig(t *testing.T, s powerScene) *powerRig {
 	must(t, os.MkdirAll(top, 0o755))
 	must(t, unix.Mount("loops-power", top, "tmpfs", 0, ""))
 	t.Cleanup(func() { _ = unix.Unmount(top, unix.MNT_DETACH) })
-	r := &powerRig{scene: s, bin: os.Getenv(powerBin), at: filepath.Join(top, "mnt"), marked: filepath.Join(top, "marked")}
+	r := &powerRig{
+		scene: s, bin: os.Getenv(powerBin), at: filepath.Join(top, "mnt"),
+		marked: filepath.Join(top, "marked"),
+	}
 	must(t, os.Mkdir(r.at, 0o755))
 
 	image := filepath.Join(top, "base")
 	must(t, os.WriteFile(image, nil, 0o600))
 	must(t, os.Truncate(image, powerSize))
-	powerCommand(t, "mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-J", "size=4", image)
+	powerCommand(t, "mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-J", "size=4",
+		image)
 	r.mount(t, image)
 	for _, dir := range []string{"main/.loops", "other/.loops", "out"} {
 		must(t, os.MkdirAll(filepath.Join(r.at, dir), 0o755))
@@ -415,10 +426,16 @@ var isRunning = regexp.MustCompile(`(?m)(^|\s)running(\s|$)`)
 // looks reads what is shown of a run whose machine lost its power: nothing of it is damaged, and none is running.
 func (r *powerRig) looks(t *testing.T, dir string, run powerRun) {
 	t.Helper()
-	for _, args := range [][]string{{"status", run.ID}, {"list", "--running"}, {"history", run.ID}, {"sweep", "--dry-run"}} {
+	for _, args := range [][]string{
+		{"status", run.ID},
+		{"list", "--running"},
+		{"history", run.ID},
+		{"sweep", "--dry-run"},
+	} {
 		code, text := r.loops(t, r.marked, dir, args...)
 		lives := args[0] != "sweep" && isRunning.MatchString(text) // sweep names files among the running ones
-		if code != 0 || lives || strings.Contains(strings.ToLower(text), "damaged") || strings.Contains(text, "state.json") {
+		if code != 0 || lives || strings.Contains(strings.ToLower(text), "damaged") ||
+			strings.Contains(text, "state.json") {
 			t.Errorf("loops %q exits with %d: %s", args, code, text)
 		}
 	}
@@ -436,7 +453,8 @@ func (r *powerRig) goOn(t *testing.T, dir string) {
 	}
 	for _, run := range runs {
 		if run.Status != "completed" {
-			if code, text := r.loops(t, r.marked, dir, "resume", run.ID, "--quiet", "-n", "20"); code != 0 || strings.Contains(strings.ToLower(text), "damaged") {
+			if code, text := r.loops(t, r.marked, dir, "resume", run.ID, "--quiet", "-n", "20"); code != 0 ||
+				strings.Contains(strings.ToLower(text), "damaged") {
 				t.Errorf("resume %s, which was %s, exits with %d: %s", run.ID, run.Status, code, text)
 			}
 		}
@@ -469,7 +487,8 @@ func (r *powerRig) whole(t *testing.T, dir, id string, events []powerEvent) {
 	if code, text := r.loops(t, r.marked, dir, "export", id, "-f", "-o", r.at+".tar.gz"); code != 0 {
 		t.Errorf("export %s exits with %d: %s", id, code, text)
 	}
-	if out, err := exec.CommandContext(t.Context(), "tar", "-xOzf", r.at+".tar.gz", "definition.yaml").Output(); err != nil || !strings.Contains(string(out), "the power is cut") {
+	if out, err := exec.CommandContext(t.Context(), "tar", "-xOzf", r.at+".tar.gz", "definition.yaml").
+		Output(); err != nil || !strings.Contains(string(out), "the power is cut") {
 		t.Errorf("the definition of %s is lost: %q, %v", id, out, err)
 	}
 }
@@ -525,12 +544,14 @@ func (r *powerRig) onceOnly(t *testing.T, began, again []string, recorded map[st
 		results := recorded["main"+id]
 		for _, state := range second {
 			if slices.Contains(results, state) {
-				t.Errorf("%s: %s has a result on record (%q) and ran again: %q, then %q", id, state, results, first, second)
+				t.Errorf("%s: %s has a result on record (%q) and ran again: %q, then %q", id, state, results, first,
+					second)
 			}
 		}
 		for i, state := range first {
 			if i+1 < len(first) && !slices.Contains(results, state) {
-				t.Errorf("%s: %s was followed by %s, and its result is not on record: %q", id, state, first[i+1], results)
+				t.Errorf("%s: %s was followed by %s, and its result is not on record: %q", id, state, first[i+1],
+					results)
 			}
 		}
 	}

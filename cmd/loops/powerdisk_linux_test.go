@@ -60,7 +60,8 @@ func newPowerDisk(t *testing.T, dir string, data []byte) *powerDisk {
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	must(t, err)
 	d := &powerDisk{dir: dir, fd: fd, data: data}
-	must(t, unix.Mount("loops-power", dir, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd)))
+	must(t, unix.Mount("loops-power", dir, "fuse", 0,
+		fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd)))
 	var served sync.WaitGroup
 	served.Go(d.serve)
 	t.Cleanup(func() {
@@ -92,7 +93,8 @@ func (d *powerDisk) serve() {
 		if err != nil || n < fuseInHeader {
 			return
 		}
-		op, unique, node := bits.LittleEndian.Uint32(buf[4:]), bits.LittleEndian.Uint64(buf[8:]), bits.LittleEndian.Uint64(buf[16:])
+		op, unique, node := bits.LittleEndian.Uint32(buf[4:]), bits.LittleEndian.Uint64(buf[8:]),
+			bits.LittleEndian.Uint64(buf[16:])
 		body, errno := d.answer(op, node, buf[fuseInHeader:n])
 		if op == fuseForget || op == fuseBatchForget || op == fuseInterrupt {
 			continue // no process waits

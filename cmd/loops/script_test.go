@@ -113,7 +113,8 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": scriptCode, "loops": scriptLoops, "waitfor": scriptWaitFor, "mask": scriptMask, "gone": scriptGone, "sameevents": scriptSameEvents,
+			"code": scriptCode, "loops": scriptLoops, "waitfor": scriptWaitFor, "mask": scriptMask,
+			"gone": scriptGone, "sameevents": scriptSameEvents,
 			"job": scriptJob, "suites": scriptSuites, "serve": scriptServe,
 		},
 	})
@@ -149,7 +150,8 @@ func scriptLoops(ts *testscript.TestScript, neg bool, args []string) {
 
 // views are the commands that only read and print: they are the same in this process.
 var views = []string{
-	"__complete", "config", "cost", "events", "explain", "forecast", "fragments", "graph", "help", "history", "list", "logs", "render", "report", "runs", "schema",
+	"__complete", "config", "cost", "events", "explain", "forecast", "fragments", "graph", "help", "history", "list",
+	"logs", "render", "report", "runs", "schema",
 	"show", "stats", "status", "validate",
 }
 
@@ -296,7 +298,11 @@ var masks = []struct {
 	// above lines that have a clock; a second one at midnight
 	{regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d ([A-Z]{3,5}|[-+]\d{2,4})\n`), ""},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "<CLOCK>"},
-	{regexp.MustCompile(`"(duration_ms|elapsed_ms|accumulated_ms|wallclock_ms|idle_ms|running_ms|waits_ms|events|pid|start)": \d+`), `"$1": <N>`},
+	{
+		regexp.MustCompile(
+			`"(duration_ms|elapsed_ms|accumulated_ms|wallclock_ms|idle_ms|running_ms|waits_ms|events|pid|start)": \d+`),
+		`"$1": <N>`,
+	},
 	{regexp.MustCompile(`\b(with|there|here) \d+ events`), "$1 <N> events"}, // output comes in one event or two
 	{regexp.MustCompile(`\b\d+ [GM]iB free|"free_bytes": \d+`), "<ROOM>"},
 	{regexp.MustCompile(`built-in table, of \d{4}-\d\d-\d\d`), "built-in table, of <DAY>"},

@@ -67,8 +67,9 @@ func (s *sink) bytes() []byte {
 	return bytes.Clone(s.b.Bytes())
 }
 
-// The secrets of TestSecretsOfEachShape that a tool of an MCP server and an action print leave neither by notifications,
-// webhooks and sockets, nor by the streams of a server, the answers of the MCP server, and the control socket of the run.
+// The secrets of TestSecretsOfEachShape that a tool of an MCP server and an action print leave neither by
+// notifications, webhooks and sockets, nor by the streams of a server, the answers of the MCP server, and the
+// control socket of the run.
 func TestSecretsOfEachShapeLeaveByNoSocket(t *testing.T) {
 	t.Parallel()
 	secrets, named, list := secretsOfEachShape(t)
@@ -100,8 +101,9 @@ func TestSecretsOfEachShapeLeaveByNoSocket(t *testing.T) {
 	must(t, err)
 	kinds := "[started, completed, failed, waiting, awaiting, interrupted]"
 	for path, text := range map[string]string{
-		out + "/list": list, out + "/content": string(content), dir + "/server.sh": outletsServer, dir + "/.loops/outlets.yaml": outletsLoop,
-		dir + "/.mcp.json": `{"mcpServers": {"srv": {"command": "bash", "args": ["server.sh"]}}}`,
+		out + "/list": list, out + "/content": string(content), dir + "/server.sh": outletsServer,
+		dir + "/.loops/outlets.yaml": outletsLoop,
+		dir + "/.mcp.json":           `{"mcpServers": {"srv": {"command": "bash", "args": ["server.sh"]}}}`,
 		dir + "/.loops/config.yaml": `notify:
   - {command: 'cat >> "$OUT/told"; for v in ${!LOOPS_NOTIFY_@}; do printf "%s=%s\n" "$v" "${!v}"; done >> "$OUT/told"', on: ` + kinds + `}
   - {webhook: ` + server.URL + `/notify, on: ` + kinds + `}
@@ -153,10 +155,15 @@ events:
 	}
 	id, _ := ask("run", map[string]any{"name": "outlets"})["instance_id"].(string)
 	follow("/api/v1/projects/leaky/runs/" + id + "/stream")
-	testenv.Wait(t, "the question", func() bool { return strings.Contains(fmt.Sprint(ask("status", map[string]any{"run": id})), "waiting") })
+	testenv.Wait(t, "the question", func() bool {
+		return strings.Contains(fmt.Sprint(ask("status", map[string]any{"run": id})), "waiting")
+	})
 	control, err := os.ReadFile(out + "/control")
 	must(t, err)
-	for _, line := range []string{"", "x", `{"run": "other", "command": "x"}`, `{"run": "` + id + `", "command": "x"}`} {
+	for _, line := range []string{
+		"", "x", `{"run": "other", "command": "x"}`,
+		`{"run": "` + id + `", "command": "x"}`,
+	} {
 		c, err := net.DialTimeout("unix", strings.TrimSpace(string(control)), time.Minute)
 		must(t, err)
 		_, err = c.Write([]byte(line + "\n"))
@@ -171,7 +178,8 @@ events:
 	text, errs, _ := answer(t, dir, env, "answer", id, "go")
 	holds("loops answer", []byte(text+errs))
 	testenv.Wait(t, "the end of the run", func() bool {
-		return strings.Contains(fmt.Sprint(ask("status", map[string]any{"run": id})["status"]), "failed") && bytes.Contains(socket.bytes(), []byte("loop_complete"))
+		return strings.Contains(fmt.Sprint(ask("status", map[string]any{"run": id})["status"]), "failed") &&
+			bytes.Contains(socket.bytes(), []byte("loop_complete"))
 	})
 	ask("list", nil)
 	ask("history", map[string]any{"name": "outlets"})
@@ -193,8 +201,10 @@ events:
 	testenv.Wait(t, "what is told of the end", func() bool {
 		told, _ := os.ReadFile(out + "/told")
 		events, _ := os.ReadFile(out + "/events")
-		return bytes.Contains(told, []byte("LOOPS_NOTIFY_EVENT=failed")) && bytes.Contains(events, []byte("loop_complete")) &&
-			bytes.Contains(hooks.bytes(), []byte("X-Loops-Event:[failed]")) && bytes.Contains(streams.bytes(), []byte("loop_complete"))
+		return bytes.Contains(told, []byte("LOOPS_NOTIFY_EVENT=failed")) &&
+			bytes.Contains(events, []byte("loop_complete")) &&
+			bytes.Contains(hooks.bytes(), []byte("X-Loops-Event:[failed]")) &&
+			bytes.Contains(streams.bytes(), []byte("loop_complete"))
 	})
 	end()
 	readers.Wait()
@@ -214,7 +224,10 @@ events:
 		holds("files", b)
 		return err
 	}))
-	for _, where := range []string{"webhooks", "the socket of events", "streams", "the MCP server", "files", "commands: told", "commands: events"} {
+	for _, where := range []string{
+		"webhooks", "the socket of events", "streams", "the MCP server", "files",
+		"commands: told", "commands: events",
+	} {
 		if seen[where] < 10 {
 			t.Errorf("%s: %d placeholders are where secrets were", where, seen[where])
 		}

@@ -72,7 +72,11 @@ func secretsOfEachShape(t *testing.T) (secrets []string, named, text string) {
 			b = append(b, shape.letters[r.IntN(len(shape.letters))])
 		}
 		secrets = append(secrets, string(b))
-		fmt.Fprintf(&list, []string{"the key is %s.\n", "{\"key\": \"%s\", \"n\": 1}\n", "KEY=%s\n", "curl -H 'Authorization: Bearer %s'\n", "\"one\\n%s\\ttwo\"\n"}[n%5], b)
+		fmt.Fprintf(&list,
+			[]string{
+				"the key is %s.\n", "{\"key\": \"%s\", \"n\": 1}\n", "KEY=%s\n",
+				"curl -H 'Authorization: Bearer %s'\n", "\"one\\n%s\\ttwo\"\n",
+			}[n%5], b)
 	}
 	named = `p"a\ss<w> é/+` + alphanumeric
 	quoted, err := json.Marshal(named)
@@ -92,8 +96,8 @@ func secretsOfEachShape(t *testing.T) (secrets []string, named, text string) {
 	return append(secrets, forms...), named, list.String()
 }
 
-// 200 secrets of 20 shapes, and one with a name in each form in which programs print it, are in no file that loops writes
-// but the one that keeps them, in no output of its commands, and on no page.
+// 200 secrets of 20 shapes, and one with a name in each form in which programs print it, are in no file that
+// loops writes but the one that keeps them, in no output of its commands, and on no page.
 func TestSecretsOfEachShape(t *testing.T) {
 	t.Parallel()
 	secrets, named, list := secretsOfEachShape(t)
@@ -112,8 +116,10 @@ func TestSecretsOfEachShape(t *testing.T) {
 	}
 	env := append(cleanEnv(binary(t), dir), "LIST="+file, "NAMED="+named)
 	for _, line := range []string{
-		"run leak", "run leak --json", "status leak", "status leak --json", "history leak --json", "events leak", "events leak --json", "logs leak --raw", "explain leak", "explain leak 1",
-		"explain leak 2", "report leak --html", "receipt leak --json", "stats leak", "list --json", "doctor --secrets", "export leak -o bundle.tar.gz", "run -b leak", "attach leak",
+		"run leak", "run leak --json", "status leak", "status leak --json", "history leak --json", "events leak",
+		"events leak --json", "logs leak --raw", "explain leak", "explain leak 1",
+		"explain leak 2", "report leak --html", "receipt leak --json", "stats leak", "list --json",
+		"doctor --secrets", "export leak -o bundle.tar.gz", "run -b leak", "attach leak",
 	} {
 		out, errs, _ := answer(t, dir, env, strings.Fields(line)...)
 		holds("loops "+line, []byte(out+errs))
@@ -121,7 +127,10 @@ func TestSecretsOfEachShape(t *testing.T) {
 	s := startServe(t, dir)
 	id := strings.Trim(testenv.Loops(t, dir, env, "history", "leak", "--jq", ".[0].instance_id"), "\"\n ")
 	run := "/api/v1/projects/leaky/runs/" + id
-	for _, path := range []string{"/", "/p/leaky/runs/" + id, "/p/leaky/runs/" + id + "/report", "/api/v1/runs", run, run + "/events", run + "/explain", run + "/report", run + "/receipt"} {
+	for _, path := range []string{
+		"/", "/p/leaky/runs/" + id, "/p/leaky/runs/" + id + "/report", "/api/v1/runs", run,
+		run + "/events", run + "/explain", run + "/report", run + "/receipt",
+	} {
 		status, text := s.ask("GET", path, "", "")
 		if status != http.StatusOK {
 			t.Errorf("%s: %d %s", path, status, text)

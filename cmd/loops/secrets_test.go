@@ -18,9 +18,12 @@ const hush = "Hu5h"
 const told = "w0rd"
 
 var secretLoops = map[string]string{
-	"quick": "name: quick\ndescription: a test\ninitial: say\nstates:\n  say: {action: 'echo done', next: done}\n  done: {terminal: true}\n",
-	"fails": "name: fails\ndescription: a test\ninitial: say\nstates:\n  say: {action: 'kill -KILL $PPID; sleep 60', next: done}\n  done: {terminal: true}\n",
-	"slow":  "name: slow\ndescription: a test\ninitial: wait\nstates:\n  wait: {action: 'exec sleep 60', next: done}\n  done: {terminal: true}\n",
+	"quick": "name: quick\ndescription: a test\ninitial: say\nstates:\n  say: {action: 'echo done', next: done}\n" +
+		"  done: {terminal: true}\n",
+	"fails": "name: fails\ndescription: a test\ninitial: say\nstates:\n  say: {action: 'kill -KILL $PPID; sleep " +
+		"60', next: done}\n  done: {terminal: true}\n",
+	"slow": "name: slow\ndescription: a test\ninitial: wait\nstates:\n  wait: {action: 'exec sleep 60', next: " +
+		"done}\n  done: {terminal: true}\n",
 }
 
 // A secretProject is a project whose store has a password in its address. Nothing contains it, but what a user typed.
@@ -128,9 +131,12 @@ func TestPasswordOfTheStore(t *testing.T) {
 				do("run", "-b", "slow", "--queue", "--context=token="+told)
 				p.look()
 				for _, line := range []string{
-					"status slow", "status slow --json", "list --running --json", "queue list", "history quick", "events quick --json", "logs slow", "explain quick",
-					"doctor", "doctor --json", "config show", "config show --json", "config show --origin", "resume fails --json", "resume quick", "resume nothing", "pause nothing",
-					"report quick", "stats quick", "fork quick --at 1", "export quick", "export quick --force -o .", "stop --all", "sweep", "rm quick",
+					"status slow", "status slow --json", "list --running --json", "queue list", "history quick",
+					"events quick --json", "logs slow", "explain quick",
+					"doctor", "doctor --json", "config show", "config show --json", "config show --origin",
+					"resume fails --json", "resume quick", "resume nothing", "pause nothing",
+					"report quick", "stats quick", "fork quick --at 1", "export quick", "export quick --force -o .",
+					"stop --all", "sweep", "rm quick",
 				} {
 					do(strings.Fields(line)...)
 				}

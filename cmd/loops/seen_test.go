@@ -13,8 +13,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestSeen: a run that a client of MCP starts, whose process is killed once, and whose question is answered, is one task,
-// one trace with every step, one row in the metrics, and one record.
+// TestSeen: a run that a client of MCP starts, whose process is killed once, and whose question is answered, is
+// one task, one trace with every step, one row in the metrics, and one record.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
@@ -25,7 +25,8 @@ func TestSeen(t *testing.T) {
   both: {parallel: {left: {action: 'echo "$TRACEPARENT" >> parents'}, right: {loop: inner}}, next: work}
   work: {action: 'echo "$TRACEPARENT" >> parents; test -f again || { echo $$ > pid.$LOOPS_RUN_ID; exec sleep 60; }', next: approve}
 `
-	loop := strings.NewReplacer("name: ship", "name: traced", "initial: approve", "initial: both", "states:\n", states).Replace(asking)
+	loop := strings.NewReplacer("name: ship", "name: traced", "initial: approve", "initial: both", "states:\n",
+		states).Replace(asking)
 	writeText(t, filepath.Join(dir, ".loops", "traced.yaml"), loop)
 	writeText(t, filepath.Join(dir, ".loops", "inner.yaml"), innerLoop)
 	env := append(cleanEnv(binary(t), dir), "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url)
@@ -48,7 +49,8 @@ func TestSeen(t *testing.T) {
 	waitGone(t, owner) // it has sent its spans
 
 	runs := a.loops("runs", "--json").([]any)
-	if len(runs) != 1 || runs[0].(map[string]any)["instance_id"] != id || runs[0].(map[string]any)["outcome"] != "completed" {
+	if len(runs) != 1 || runs[0].(map[string]any)["instance_id"] != id ||
+		runs[0].(map[string]any)["outcome"] != "completed" {
 		t.Errorf("the task is not one record: %v", runs)
 	}
 

@@ -70,15 +70,19 @@ func certify(t *testing.T, dir string, serial int64) *x509.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "loops"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "loops"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	must(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	must(t, err)
-	must(t, os.WriteFile(filepath.Join(dir, "key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "cert.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "key.pem"),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "cert.pem"),
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
 	c, err := x509.ParseCertificate(der)
 	must(t, err)
 	return c
@@ -91,7 +95,8 @@ func TestServeSignsInOverTLS(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
-	writeText(t, filepath.Join(dir, ".loops/asks.yaml"), strings.Replace(askLoop, "choices:", "who: [ada], choices:", 1))
+	writeText(t, filepath.Join(dir, ".loops/asks.yaml"),
+		strings.Replace(askLoop, "choices:", "who: [ada], choices:", 1))
 	s := &webServer{t: t, dir: dir, state: t.TempDir(), said: &bytes.Buffer{}}
 	s.command("correct horse\n", "serve", "passwd", "users", "ada", "--role", "operator")
 	s.command("battery staple\n", "serve", "passwd", "users", "bob", "--role", "viewer")
@@ -101,7 +106,8 @@ func TestServeSignsInOverTLS(t *testing.T) {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(certify(t, dir, 1))
-	s.cmd = exec.Command(binary(t), "serve", "--listen", "0.0.0.0:0", "--auth", "users", "--tls-cert", "cert.pem", "--tls-key", "key.pem")
+	s.cmd = exec.Command(binary(t), "serve", "--listen", "0.0.0.0:0", "--auth", "users", "--tls-cert", "cert.pem",
+		"--tls-key", "key.pem")
 	s.cmd.Dir, s.cmd.Stderr, s.cmd.Env = dir, s.said, append(os.Environ(), "XDG_STATE_HOME="+s.state)
 	out, err := s.cmd.StdoutPipe()
 	must(t, err)
@@ -117,7 +123,10 @@ func TestServeSignsInOverTLS(t *testing.T) {
 		t.Fatalf("the server prints %s", line)
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}
-	s.client = &http.Client{Transport: transport, Timeout: testenv.Patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s.client = &http.Client{
+		Transport: transport, Timeout: testenv.Patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	as := func(name, password, method, path, body string) (int, string) {
 		r, err := http.NewRequest(method, s.base+path, strings.NewReader(body))
 		must(t, err)
@@ -130,10 +139,12 @@ func TestServeSignsInOverTLS(t *testing.T) {
 	if status, _ := as("", "", "GET", "/", ""); status != http.StatusSeeOther {
 		t.Errorf("a page before signing in: %d", status)
 	}
-	if status, text := as("bob", "battery staple", "POST", "/api/v1/projects/shop/runs", `{"loop": "asks"}`); status != http.StatusForbidden {
+	if status, text := as("bob", "battery staple", "POST", "/api/v1/projects/shop/runs",
+		`{"loop": "asks"}`); status != http.StatusForbidden {
 		t.Errorf("a viewer starts a run: %d %s", status, text)
 	}
-	if status, text := as("ada", "correct horse", "POST", "/api/v1/projects/shop/runs", `{"loop": "asks"}`); status != http.StatusOK {
+	if status, text := as("ada", "correct horse", "POST", "/api/v1/projects/shop/runs", `{"loop": "asks"}`); status !=
+		http.StatusOK {
 		t.Errorf("an operator starts a run: %d %s", status, text)
 	}
 	var run string
@@ -143,20 +154,27 @@ func TestServeSignsInOverTLS(t *testing.T) {
 		run, _, _ = strings.Cut(after, `"`)
 		return strings.Contains(text, `"waiting"`)
 	})
-	if status, text := as("eve", "staple battery", "POST", "/api/v1/projects/shop/runs/"+run+"/answer", `{"choice": "good"}`); status != http.StatusBadRequest || !strings.Contains(text, "is for ada, and you are eve") {
+	if status, text := as("eve", "staple battery", "POST", "/api/v1/projects/shop/runs/"+run+"/answer",
+		`{"choice": "good"}`); status != http.StatusBadRequest ||
+		!strings.Contains(text, "is for ada, and you are eve") {
 		t.Errorf("a signed-in user whom who does not name answers: %d %s", status, text)
 	}
-	if _, text := as("eve", "staple battery", "GET", "/p/shop/runs/"+run, ""); !strings.Contains(text, "Only ada can answer.") || !strings.Contains(text, `value="good" class="go" disabled`) {
+	if _, text := as("eve", "staple battery", "GET", "/p/shop/runs/"+run, ""); !strings.Contains(text,
+		"Only ada can answer.") || !strings.Contains(text, `value="good" class="go" disabled`) {
 		t.Errorf("a signed-in user whom who does not name sees buttons that answer:\n%s", text)
 	}
-	if _, text := as("ada", "correct horse", "GET", "/p/shop/runs/"+run, ""); strings.Contains(text, "can answer.") || strings.Contains(text, " disabled") {
+	if _, text := as("ada", "correct horse", "GET", "/p/shop/runs/"+run, ""); strings.Contains(text, "can answer.") ||
+		strings.Contains(text, " disabled") {
 		t.Errorf("the user who is asked sees no buttons that answer:\n%s", text)
 	}
-	if status, text := as("ada", "correct horse", "POST", "/api/v1/projects/shop/runs/"+run+"/answer", `{"choice": "good"}`); status != http.StatusOK || !strings.Contains(text, `"by": "ada"`) {
+	if status, text := as("ada", "correct horse", "POST", "/api/v1/projects/shop/runs/"+run+"/answer",
+		`{"choice": "good"}`); status != http.StatusOK || !strings.Contains(text, `"by": "ada"`) {
 		t.Errorf("the answer: %d %s", status, text)
 	}
 	audited := func() bool {
-		return strings.Contains(s.said.String(), `user="ada" action="answer" project="shop" run="`+run+`" choice="good" result="done"`) && strings.Contains(s.said.String(), `user="bob" action="request" address="POST `)
+		return strings.Contains(s.said.String(), `user="ada" action="answer" project="shop" run="`+run+
+			`" choice="good" result="done"`) &&
+			strings.Contains(s.said.String(), `user="bob" action="request" address="POST `)
 	}
 	if !testenv.Within(testenv.Patience, audited) {
 		t.Errorf("the lines about writes: %s", s.said)
@@ -187,7 +205,8 @@ func TestServeOpenID(t *testing.T) {
 	users, secret := filepath.Join(kept, "users"), filepath.Join(kept, "secret")
 	must(t, os.WriteFile(users, []byte("ada@example.org:operator:*\n"), 0o600))
 	must(t, os.WriteFile(secret, []byte(provider.Secret), 0o600))
-	s := startServe(t, dir, "--auth", users, "--oidc-issuer", provider.URL, "--oidc-client-id", provider.ClientID, "--oidc-client-secret-file", secret)
+	s := startServe(t, dir, "--auth", users, "--oidc-issuer", provider.URL, "--oidc-client-id", provider.ClientID,
+		"--oidc-client-secret-file", secret)
 	open := func(path string) (int, string) {
 		a, err := s.client.Get(s.base + path)
 		must(t, err)
@@ -195,18 +214,21 @@ func TestServeOpenID(t *testing.T) {
 		must(t, errors.Join(err, a.Body.Close()))
 		return a.StatusCode, string(text)
 	}
-	if status, text := open("/loops"); status != http.StatusOK || !strings.Contains(text, `href="/signin/openid?to=%2floops"`) {
+	if status, text := open("/loops"); status != http.StatusOK ||
+		!strings.Contains(text, `href="/signin/openid?to=%2floops"`) {
 		t.Errorf("the page to sign in: %d %s", status, text)
 	}
 	if status, _ := open("/api/v1/runs"); status != http.StatusUnauthorized {
 		t.Errorf("without a session: %d", status)
 	}
 	provider.Claims["email"] = "eve@example.org"
-	if status, text := open("/signin/openid?to=/loops"); status != http.StatusUnauthorized || !strings.Contains(text, "is no user of this server") {
+	if status, text := open("/signin/openid?to=/loops"); status != http.StatusUnauthorized ||
+		!strings.Contains(text, "is no user of this server") {
 		t.Errorf("a user whom the file has not: %d %s", status, text)
 	}
 	provider.Claims["email"] = "ada@example.org"
-	if status, text := open("/signin/openid?to=https://elsewhere/"); status != http.StatusOK || !strings.Contains(text, `<a href="/">Continue</a>`) {
+	if status, text := open("/signin/openid?to=https://elsewhere/"); status != http.StatusOK ||
+		!strings.Contains(text, `<a href="/">Continue</a>`) {
 		t.Errorf("signed in, on the way elsewhere: %d %s", status, text)
 	}
 	if status, _ := open("/api/v1/runs"); status != http.StatusOK {

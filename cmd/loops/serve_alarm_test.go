@@ -34,7 +34,8 @@ func TestAlarms(t *testing.T) {
   on: [alarm, all_clear]
 alarm: {stuck: 2s, waiting: 2s, restart: 1, ping: "`+watchman.URL+`"}
 `)
-	writeText(t, filepath.Join(dir, ".loops/asks.yaml"), strings.Replace(askLoop, "name: asks\n", "name: asks\nscope: [asks]\n", 1))
+	writeText(t, filepath.Join(dir, ".loops/asks.yaml"),
+		strings.Replace(askLoop, "name: asks\n", "name: asks\nscope: [asks]\n", 1))
 	writeText(t, filepath.Join(dir, ".loops/dies.yaml"), `name: dies
 scope: [dies]
 description: its runner is killed, twice
@@ -60,7 +61,9 @@ states:
 	until := func(what string, n int, prefix string) {
 		t.Helper()
 		if testenv.Within(testenv.Patience, func() bool {
-			return len(slices.DeleteFunc(told(), func(line string) bool { return !strings.HasPrefix(line, prefix) })) >= n
+			return len(slices.DeleteFunc(told(), func(line string) bool {
+				return !strings.HasPrefix(line, prefix)
+			})) >= n
 		}) {
 			return
 		}
@@ -106,7 +109,8 @@ states:
 		t.Errorf("the page has no alarm: %.2000s", page)
 	}
 	for _, a := range open { // each on the page of its run, and no other
-		if _, page := s.ask("GET", "/p/shop/runs/"+a.ID, "", ""); strings.Count(page, `<ul class="alarms"`) != 1 || strings.Count(page, "<li><strong>") != 1 {
+		if _, page := s.ask("GET", "/p/shop/runs/"+a.ID, "", ""); strings.Count(page, `<ul class="alarms"`) != 1 ||
+			strings.Count(page, "<li><strong>") != 1 {
 			t.Errorf("the page of run %s has no alarm: %.3000s", a.ID, page)
 		}
 	}
@@ -119,7 +123,8 @@ states:
 	if b, _ := os.ReadFile(filepath.Join(dir, "tries")); strings.Count(string(b), "x") != 2 {
 		t.Errorf("the run that died was resumed more often than once: %q", b)
 	}
-	if _, text := s.ask("GET", "/api/v1/alarms", "", ""); strings.Count(text, `"kind"`) != 1 || !strings.Contains(text, `"dead"`) {
+	if _, text := s.ask("GET", "/api/v1/alarms", "", ""); strings.Count(text, `"kind"`) != 1 ||
+		!strings.Contains(text, `"dead"`) {
 		t.Errorf("alarms at the end: %s", text)
 	}
 	// on a busy machine the run that died makes no progress either
@@ -148,10 +153,13 @@ hosts:
 `)
 	writeText(t, filepath.Join(dir, "ask"), "#!/bin/sh\necho asked\n")
 	must(t, os.Chmod(filepath.Join(dir, "ask"), 0o755))
-	persistence.ProjectCircuit(filepath.Join(dir, ".loops")).Report("mine", fsm.QuotaWindow{Name: "five_hour", Used: 0.9, Resets: time.Now().Add(time.Hour), At: time.Now()})
+	persistence.ProjectCircuit(filepath.Join(dir, ".loops")).Report("mine",
+		fsm.QuotaWindow{Name: "five_hour", Used: 0.9, Resets: time.Now().Add(time.Hour), At: time.Now()})
 	for _, name := range []string{"one", "two"} {
-		writeText(t, filepath.Join(dir, ".loops/"+name+".yaml"), "name: "+name+"\nscope: ["+name+"]\ndescription: waits\ninitial: a\nquota: {reserve: 30%}\nllm: {host: mine}\nstates:\n"+
-			"  a: {action: hi, action_type: prompt, next: done}\n  done: {terminal: true}\n")
+		writeText(t, filepath.Join(dir, ".loops/"+name+".yaml"),
+			"name: "+name+"\nscope: ["+name+"]\ndescription: waits\ninitial: a\nquota: {reserve: 30%}\n"+
+				"llm: {host: mine}\nstates:\n"+
+				"  a: {action: hi, action_type: prompt, next: done}\n  done: {terminal: true}\n")
 	}
 	s := startServe(t, dir)
 	told := func(prefix string) (n int) {
@@ -195,7 +203,8 @@ func TestAlarmOfSpending(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), mode))
 	}
 	write(".loops/config.yaml", config+"spend: {cost_per_hour: 0.5}\n", 0o644)
-	write(".loops/ask.yaml", "name: ask\ndescription: asks\ninitial: a\nllm: {host: mine}\nstates:\n  a: {action_type: prompt, action: one, next: done}\n  done: {terminal: true}\n", 0o644)
+	write(".loops/ask.yaml", "name: ask\ndescription: asks\ninitial: a\nllm: {host: mine}\nstates:\n"+
+		"  a: {action_type: prompt, action: one, next: done}\n  done: {terminal: true}\n", 0o644)
 	write("ask", "#!/bin/bash\ncat >/dev/null\necho '{\"text\": \"did it\", \"cost\": 0.5}'\n", 0o755)
 	s := startServe(t, dir)
 	env := append(os.Environ(), "HOME="+dir)
@@ -204,12 +213,17 @@ func TestAlarmOfSpending(t *testing.T) {
 	until := func(what string, done func(text string) bool) {
 		t.Helper()
 		text := ""
-		if !testenv.Within(testenv.Patience, func() bool { _, text = s.ask("GET", "/api/v1/alarms", "", ""); return done(text) }) {
+		if !testenv.Within(testenv.Patience, func() bool {
+			_, text = s.ask("GET", "/api/v1/alarms", "", "")
+			return done(text)
+		}) {
 			t.Fatalf("%s: %s", what, text)
 		}
 	}
 	until("the run waits", func(text string) bool {
-		return strings.Contains(text, `"kind": "spend"`) && strings.Contains(text, "run "+id+" waits in state a: this project spent $0.5000 in the last hour, and may spend $0.5000")
+		return strings.Contains(text, `"kind": "spend"`) &&
+			strings.Contains(text, "run "+id+" waits in state a: this project spent $0.5000 in the last hour, and "+
+				"may spend $0.5000")
 	})
 	write(".loops/config.yaml", config+"spend: {cost_per_hour: 2}\n", 0o644)
 	s.until(id, `"completed"`)

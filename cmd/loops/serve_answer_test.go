@@ -42,29 +42,37 @@ func TestTwoUsersOfOnePageAnswerOneQuestion(t *testing.T) {
 		t.Fatalf("the page does not send the question that it shows:\n%s", shown)
 	}
 	form := "choice=approve&question=" + url.QueryEscape(strings.ReplaceAll(hidden[1], "&#43;", "+"))
-	if status, text := s.ask("POST", page+"/answer", "application/x-www-form-urlencoded", form); status != http.StatusOK {
+	if status, text := s.ask("POST", page+"/answer", "application/x-www-form-urlencoded", form); status !=
+		http.StatusOK {
 		t.Fatalf("the first answer: %d\n%s", status, text)
 	}
-	if status, text := s.ask("POST", page+"/answer", "application/x-www-form-urlencoded", form); status == http.StatusOK || !strings.Contains(text, "was answered first") {
+	if status, text := s.ask("POST", page+"/answer", "application/x-www-form-urlencoded", form); status ==
+		http.StatusOK || !strings.Contains(text, "was answered first") {
 		t.Errorf("the second answer: %d\n%s", status, text)
 	}
-	if _, open := s.ask("GET", "/api/v1/projects/"+filepath.Base(dir)+"/questions?run="+run, "", ""); !strings.Contains(open, "Send the mail?") {
+	if _, open := s.ask("GET", "/api/v1/projects/"+filepath.Base(dir)+"/questions?run="+run, "",
+		""); !strings.Contains(open, "Send the mail?") {
 		t.Errorf("the mail was answered: %s", open)
 	}
-	status, text := s.ask("POST", "/api/v1/projects/"+filepath.Base(dir)+"/runs/"+run+"/answer", "application/json", `{"choice": "reject"}`)
+	status, text := s.ask("POST", "/api/v1/projects/"+filepath.Base(dir)+"/runs/"+run+"/answer", "application/json",
+		`{"choice": "reject"}`)
 	mail := regexp.MustCompile(`1/mail/1:[12]`).FindString(text)
 	if status != http.StatusBadRequest || mail == "" {
 		t.Errorf("an answer without an address: %d %s", status, text)
 	}
-	if _, text := s.ask("GET", page, "", ""); !strings.Contains(text, "approve by ") || !strings.Contains(text, "Deploy to production?") {
+	if _, text := s.ask("GET", page, "", ""); !strings.Contains(text, "approve by ") ||
+		!strings.Contains(text, "Deploy to production?") {
 		t.Errorf("the page does not say who answered:\n%s", text)
 	}
-	for address, shows := range map[string]string{"1/mail": "Step 1/mail", "1:2": "Step 1"} { // a branch without a step that ended, a question
-		if status, text := s.ask("GET", page+"?tab=steps&step="+address, "", ""); status != http.StatusOK || !strings.Contains(text, shows) {
+	// a branch without a step that ended, a question
+	for address, shows := range map[string]string{"1/mail": "Step 1/mail", "1:2": "Step 1"} {
+		if status, text := s.ask("GET", page+"?tab=steps&step="+address, "", ""); status != http.StatusOK ||
+			!strings.Contains(text, shows) {
 			t.Errorf("the page of step %s: %d\n%s", address, status, text)
 		}
 	}
-	if m := s.post("/runs/"+run+"/answer", `{"choice": "2", "question": "`+mail+`"}`); m["question"] != "Send the mail?" {
+	if m := s.post("/runs/"+run+"/answer", `{"choice": "2", "question": "`+mail+`"}`); m["question"] !=
+		"Send the mail?" {
 		t.Errorf("%v", m)
 	}
 }

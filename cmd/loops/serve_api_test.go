@@ -33,7 +33,8 @@ const (
     cost: usd
     usage: {input: used.in, output: used.out}
 `
-	promptLoop = "name: prompts\ndescription: Asks an agent\ninitial: tell\nstates:\n  tell: {action: Tell me, action_type: prompt, host: quill, next: done}\n  done: {terminal: true}\n"
+	promptLoop = "name: prompts\ndescription: Asks an agent\ninitial: tell\nstates:\n" +
+		"  tell: {action: Tell me, action_type: prompt, host: quill, next: done}\n  done: {terminal: true}\n"
 )
 
 // checkAnswer holds an answer of the API to its type, strictly: a key that the type lacks is a mistake.
@@ -65,7 +66,8 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 			writeText(t, filepath.Join(dir, ".loops/count.yaml"), countLoop)
 			writeText(t, filepath.Join(dir, ".loops/asks.yaml"), askLoop)
-			writeText(t, filepath.Join(dir, ".loops/nightly.yaml"), strings.Replace(countLoop, "name: count\n", "name: nightly\nschedule: {cron: \"0 3 1 1 *\"}\n", 1))
+			writeText(t, filepath.Join(dir, ".loops/nightly.yaml"),
+				strings.Replace(countLoop, "name: count\n", "name: nightly\nschedule: {cron: \"0 3 1 1 *\"}\n", 1))
 			writeText(t, filepath.Join(dir, ".loops/prompts.yaml"), promptLoop)
 			config := quillHost
 			if store != "" {
@@ -132,18 +134,23 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 					}
 				}
 				must(t, json.Unmarshal([]byte(ask("GET", "/api/v1/costs?by="+by, "", "costs")), &costs))
-				if n := costs.Names; len(n) != 1 || n[0].Name != name || n[0].Prompts != 1 || n[0].Input != 2000 || len(n[0].Days) != 1 || n[0].Days[0].Day != time.Now().Format(time.DateOnly) || costs.Total.CostUSD != 0.5 {
+				if n := costs.Names; len(n) != 1 || n[0].Name != name || n[0].Prompts != 1 || n[0].Input != 2000 ||
+					len(n[0].Days) != 1 || n[0].Days[0].Day != time.Now().Format(time.DateOnly) ||
+					costs.Total.CostUSD != 0.5 {
 					t.Errorf("costs by %q are %+v", by, costs)
 				}
 			}
 			ask("GET", "/api/v1/costs?by=moon", "", "error")
-			if _, page := s.ask("GET", "/cost?by=model", "", ""); !strings.Contains(page, "quill-1") || !strings.Contains(page, `aria-label="Cost by day`) || !strings.Contains(page, "100%") {
+			if _, page := s.ask("GET", "/cost?by=model", "", ""); !strings.Contains(page, "quill-1") ||
+				!strings.Contains(page, `aria-label="Cost by day`) || !strings.Contains(page, "100%") {
 				t.Errorf("the page of costs is %.3000s", page)
 			}
-			if text := ask("GET", all+"/doctor", "", "findings"); !strings.Contains(text, `"check": "bash"`) || !strings.Contains(text, "quill") {
+			if text := ask("GET", all+"/doctor", "", "findings"); !strings.Contains(text, `"check": "bash"`) ||
+				!strings.Contains(text, "quill") {
 				t.Errorf("doctor finds %s", text)
 			}
-			if _, page := s.ask("GET", "/doctor", "", ""); !strings.Contains(page, "quill") || !strings.Contains(page, `class="status ok"`) {
+			if _, page := s.ask("GET", "/doctor", "", ""); !strings.Contains(page, "quill") ||
+				!strings.Contains(page, `class="status ok"`) {
 				t.Errorf("the page of doctor is %.3000s", page)
 			}
 			ask("GET", all+"/words", "", "words")
@@ -159,10 +166,13 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 				return string(b)
 			}
 			broken := strings.Replace(file.Text, "initial: ", "initial: no", 1)
-			if text := ask("POST", all+"/loops/nightly/check", write(broken, ""), "problems"); !strings.Contains(text, `"severity": "error"`) {
+			if text := ask("POST", all+"/loops/nightly/check", write(broken, ""), "problems"); !strings.Contains(text,
+				`"severity": "error"`) {
 				t.Errorf("a broken text has the problems %s", text)
 			}
-			if status, text := s.ask("POST", all+"/loops/nightly/text", "application/json", write(broken, file.SHA256)); status != http.StatusUnprocessableEntity || !strings.Contains(text, `"problems"`) {
+			if status, text := s.ask("POST", all+"/loops/nightly/text", "application/json",
+				write(broken, file.SHA256)); status != http.StatusUnprocessableEntity ||
+				!strings.Contains(text, `"problems"`) {
 				t.Errorf("a broken text is answered with %d %.500s", status, text)
 			}
 			better := file.Text + "# a comment\n"
@@ -170,10 +180,13 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			if now := readText(t, filepath.Join(dir, ".loops/nightly.yaml")); now != better {
 				t.Errorf("the file is %q", now)
 			}
-			if status, text := s.ask("POST", all+"/loops/nightly/text", "application/json", write(file.Text, file.SHA256)); status != http.StatusConflict {
+			if status, text := s.ask("POST", all+"/loops/nightly/text", "application/json",
+				write(file.Text, file.SHA256)); status != http.StatusConflict {
 				t.Errorf("a text for a file that was changed is answered with %d %.500s", status, text)
 			}
-			if said := s.said.String(); !strings.Contains(said, `action="edit" project="shop" loop="nightly" result="done"`) || !strings.Contains(said, `loop="nightly" result="refused"`) {
+			if said := s.said.String(); !strings.Contains(said,
+				`action="edit" project="shop" loop="nightly" result="done"`) ||
+				!strings.Contains(said, `loop="nightly" result="refused"`) {
 				t.Errorf("the audit has %s", said)
 			}
 			ask("GET", all+"/loops/..%2f..%2fx/text", "", "error")
@@ -182,7 +195,8 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 				t.Errorf("the loop that was made is %s", made)
 			}
 			for body, want := range map[string]string{
-				`{"loop": "made", "pattern": "sequence"}`:   "there is a loop made: .loops/made.yaml; nothing was written",
+				`{"loop": "made", "pattern": "sequence"}`: "there is a loop made: .loops/made.yaml; " +
+					"nothing was written",
 				`{"loop": "../out", "pattern": "sequence"}`: "cannot be the name of a loop: no part may begin with .",
 				`{"loop": "another", "pattern": "seqence"}`: "did you mean \\\"sequence\\\"?",
 			} {
@@ -193,10 +207,13 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			if _, page := s.ask("GET", "/loops", "", ""); !strings.Contains(page, `/p/shop/new">New loop`) {
 				t.Errorf("the page of loops does not lead to a new one:\n%s", page)
 			}
-			if _, page := s.ask("POST", "/p/shop/new", "application/x-www-form-urlencoded", "loop=made&pattern=sequence"); !strings.Contains(page, "there is a loop made") || !strings.Contains(page, `value="made"`) {
+			if _, page := s.ask("POST", "/p/shop/new", "application/x-www-form-urlencoded",
+				"loop=made&pattern=sequence"); !strings.Contains(page, "there is a loop made") ||
+				!strings.Contains(page, `value="made"`) {
 				t.Errorf("a name that is taken is not shown again:\n%s", page)
 			}
-			if _, page := s.ask("POST", "/p/shop/new", "application/x-www-form-urlencoded", "loop=fresh&pattern=agent"); !strings.Contains(page, `<h1>Edit <span class="mono">fresh</span>`) {
+			if _, page := s.ask("POST", "/p/shop/new", "application/x-www-form-urlencoded",
+				"loop=fresh&pattern=agent"); !strings.Contains(page, `<h1>Edit <span class="mono">fresh</span>`) {
 				t.Errorf("a new loop is not edited:\n%s", page)
 			}
 			ask("GET", "/api/v1/projects", "", "projects")
@@ -211,10 +228,12 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			ask("GET", "/api/v1/alarms", "", "alarms")
 			ask("GET", all+"/workers", "", "workers")
 			ask("POST", all+"/schedules/pause", `{"loop": "nightly"}`, "scheduled")
-			if text := ask("GET", all+"/schedules", "", "schedules"); !strings.Contains(text, `"nightly"`) || !strings.Contains(text, `"paused_by": "ada"`) {
+			if text := ask("GET", all+"/schedules", "", "schedules"); !strings.Contains(text, `"nightly"`) ||
+				!strings.Contains(text, `"paused_by": "ada"`) {
 				t.Errorf("the schedule is not paused: %s", text)
 			}
-			if _, page := s.ask("GET", "/schedule", "", ""); !strings.Contains(page, "paused by ada") || !strings.Contains(page, "/p/shop/schedule/unpause") {
+			if _, page := s.ask("GET", "/schedule", "", ""); !strings.Contains(page, "paused by ada") ||
+				!strings.Contains(page, "/p/shop/schedule/unpause") {
 				t.Errorf("the page does not show it: %.3000s", page)
 			}
 			ask("POST", all+"/schedules/unpause", `{"loop": "nightly"}`, "scheduled")
@@ -235,7 +254,8 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			ask("GET", all+"/runs/"+first+"/diff?with="+first, "", "error")
 			ask("GET", all+"/runs/"+first+"/diff", "", "error")
 			for path, want := range map[string]string{
-				"/loops/count/graph": "<svg", "/loops/count/graph?format=dot": "digraph", "/runs/" + first + "/graph": "<svg", "/runs/" + first + "/graph?format=mermaid": "check",
+				"/loops/count/graph": "<svg", "/loops/count/graph?format=dot": "digraph",
+				"/runs/" + first + "/graph": "<svg", "/runs/" + first + "/graph?format=mermaid": "check",
 				"/runs/" + first + "/report": "<html",
 			} {
 				if text := ask("GET", all+path, "", ""); !strings.Contains(text, want) {
@@ -246,25 +266,37 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			writeText(t, packed, ask("GET", all+"/runs/"+first+"/bundle", "", ""))
 			other := serveDir(t)
 			must(t, os.MkdirAll(filepath.Join(other, ".loops"), 0o755))
-			if out, err := exec.Command(binary(t), "-C", other, "import", packed).CombinedOutput(); err != nil || !strings.Contains(string(out), first) {
+			if out, err := exec.Command(binary(t), "-C", other, "import", packed).CombinedOutput(); err != nil ||
+				!strings.Contains(string(out), first) {
 				t.Errorf("the bundle cannot be imported: %v %s", err, out)
 			}
 			if status, text := s.ask("GET", all+"/runs/"+asks+"/bundle", "", ""); status != http.StatusConflict {
 				t.Errorf("the bundle of a running run: %d %.300s", status, text)
 			}
-			if _, page := s.ask("GET", "/p/shop/loop?loop=count&view=effective", "", ""); !strings.Contains(page, "# count.yaml:") {
+			if _, page := s.ask("GET", "/p/shop/loop?loop=count&view=effective", "", ""); !strings.Contains(page,
+				"# count.yaml:") {
 				t.Errorf("the effective definition has no origins: %.3000s", page)
 			}
 			memory := filepath.Join(s.dir, ".loops/memory/count.jsonl")
 			must(t, os.MkdirAll(filepath.Dir(memory), 0o755))
-			writeText(t, memory, `{"id":"r/1","run":"r","state":"a","at":"2026-11-30T10:00:00Z","fact":"<b>it counts</b>","failed":true}`+"\n")
-			if _, page := s.ask("GET", "/p/shop/loop?loop=count", "", ""); !strings.Contains(page, "failed attempt</b> &lt;b&gt;it counts") || !strings.Contains(page, "seen by 0 runs") {
+			writeText(t, memory,
+				`{"id":"r/1","run":"r","state":"a","at":"2026-11-30T10:00:00Z","fact":"<b>it counts</b>","failed":true}`+
+					"\n")
+			if _, page := s.ask("GET", "/p/shop/loop?loop=count", "", ""); !strings.Contains(page,
+				"failed attempt</b> &lt;b&gt;it counts") || !strings.Contains(page, "seen by 0 runs") {
 				t.Errorf("the memory is not on the page: %.3000s", page)
 			}
-			writeText(t, memory, `{"id":"r/1","run":"r","state":"a","at":"2026-11-30T10:00:00Z","fact":"<b>it counts</b>","failed":true}`+"\n"+
-				`{"id":"`+first+`/1","run":"`+first+`","state":"a","at":"2026-11-30T10:00:00Z","fact":"it was left"}`+"\n"+
-				`{"run":"`+first+`","at":"2026-11-30T10:00:00Z","saw":["r/1","r/0"],"ended":"terminal","good":true}`+"\n")
-			if _, page := s.ask("GET", "/p/shop/runs/"+first+"?tab=context", "", ""); !strings.Contains(page, `began with</b> <b class="note">failed attempt</b> &lt;b&gt;it counts`) ||
+			writeText(t, memory,
+				`{"id":"r/1","run":"r","state":"a","at":"2026-11-30T10:00:00Z","fact":"<b>it counts</b>","failed":true}`+
+					"\n"+
+					`{"id":"`+first+`/1","run":"`+first+
+					`","state":"a","at":"2026-11-30T10:00:00Z","fact":"it was left"}`+
+					"\n"+
+					`{"run":"`+first+
+					`","at":"2026-11-30T10:00:00Z","saw":["r/1","r/0"],"ended":"terminal","good":true}`+
+					"\n")
+			if _, page := s.ask("GET", "/p/shop/runs/"+first+"?tab=context", "", ""); !strings.Contains(page,
+				`began with</b> <b class="note">failed attempt</b> &lt;b&gt;it counts`) ||
 				!strings.Contains(page, "left</b> it was left") || !strings.Contains(page, "r/0, forgotten since") {
 				t.Errorf("what the run began with and left is not on its page: %.6000s", page)
 			}
@@ -283,7 +315,8 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			third := forked.ID
 			s.until(third, `"waiting"`)
 			ask("POST", all+"/runs/"+third+"/stop", `{}`, "stopped")
-			if text := ask("GET", all+"/runs/"+third, "", ""); !strings.Contains(text, `"reason": "stopped by ada in state`) {
+			if text := ask("GET", all+"/runs/"+third, "", ""); !strings.Contains(text,
+				`"reason": "stopped by ada in state`) {
 				t.Errorf("a run that a page stopped: %s", text)
 			}
 			ask("POST", all+"/runs/"+third+"/resume", `{}`, "begun")
@@ -296,7 +329,8 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 					t.Errorf("no answer of the type %s was looked at", o.Command)
 				}
 			}
-			if status, text := s.ask("GET", "/api/v1/openapi.json", "", ""); status != http.StatusOK || !strings.Contains(text, `"openapi": "3.1.0"`) {
+			if status, text := s.ask("GET", "/api/v1/openapi.json", "", ""); status != http.StatusOK ||
+				!strings.Contains(text, `"openapi": "3.1.0"`) {
 				t.Errorf("the document: %d %.200s", status, text)
 			}
 		})
@@ -389,7 +423,8 @@ states:
 	d := folder{t, dir}
 	for command, want := range map[string]string{
 		"status": "before state b, by ada", "runs": "before state b, by ada", "watch --once": "before state b, by ada",
-		"explain slow": "Paused by ada.", "explain slow 1": "The limit max_steps of the run was raised from 50 to 55 by ada",
+		"explain slow":   "Paused by ada.",
+		"explain slow 1": "The limit max_steps of the run was raised from 50 to 55 by ada",
 	} {
 		if text := d.output(strings.Fields(command)...); !strings.Contains(text, want) {
 			t.Errorf("loops %s does not say %q: %s", command, want, text)

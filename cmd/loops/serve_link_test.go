@@ -35,7 +35,8 @@ func (s *webServer) linksTo(names ...string) func(name string) string {
 	s.t.Helper()
 	text := "answer_links:\n  url: " + s.base + "\nnotify:\n"
 	for _, name := range names {
-		text += fmt.Sprintf("  - name: %s\n    command: echo \"$LOOPS_NOTIFY_LINKS\" >%s.new; mv %s.new %s.links\n    on: [waiting]\n", name, name, name, name)
+		text += fmt.Sprintf("  - name: %s\n    command: echo \"$LOOPS_NOTIFY_LINKS\" >%s.new; mv %s.new %s.links\n"+
+			"    on: [waiting]\n", name, name, name, name)
 	}
 	writeText(s.t, filepath.Join(s.dir, ".loops/config.yaml"), text)
 	return func(name string) string { return filepath.Join(s.dir, name+".links") }
@@ -81,7 +82,9 @@ func TestALinkAnswersInItsProject(t *testing.T) {
 	s.dir = dir
 	file := s.linksTo("ada")
 	for _, d := range []string{other, dir} {
-		writeText(t, filepath.Join(d, ".loops/config.yaml"), strings.Replace(readText(t, filepath.Join(dir, ".loops/config.yaml")), "notify:", "  key_file: "+key+"\nnotify:", 1))
+		writeText(t, filepath.Join(d, ".loops/config.yaml"),
+			strings.Replace(readText(t, filepath.Join(dir, ".loops/config.yaml")), "notify:",
+				"  key_file: "+key+"\nnotify:", 1))
 	}
 	run := s.post("/runs", `{"loop": "linked"}`)["instance_id"].(string)
 	link := s.links(file("ada"))["approve"]
@@ -98,7 +101,8 @@ func TestALinkAnswersInItsProject(t *testing.T) {
 	if text := asks(other); !strings.Contains(text, "Deploy to production?") {
 		t.Fatalf("the run of the other project asks nothing: %s", text)
 	}
-	if status, text := s.ask("POST", link, "application/x-www-form-urlencoded", ""); status != http.StatusOK || !strings.Contains(text, "This link was used at ") {
+	if status, text := s.ask("POST", link, "application/x-www-form-urlencoded", ""); status != http.StatusOK ||
+		!strings.Contains(text, "This link was used at ") {
 		t.Errorf("the link answers nothing: %d %s", status, text)
 	}
 	if text := asks(dir); !strings.Contains(text, "ada (by a link)") {
@@ -154,9 +158,12 @@ func TestLinksAnswerAQuestion(t *testing.T) {
 			}
 		}
 	}
-	want("the first tap", 200, "Deploy to production?", "Answer: approve", "no answer yet")(ask("GET", ada["approve"], ""))
+	want("the first tap", 200, "Deploy to production?", "Answer: approve", "no answer yet")(
+		ask("GET", ada["approve"], ""))
 	want("a preview", 200, "no answer yet")(ask("GET", ada["approve"], ""))
-	want("a signature of another link", 404, "answers nothing here")(ask("POST", ada["approve"][:strings.Index(ada["approve"], ".")]+ada["reject"][strings.Index(ada["reject"], "."):], ""))
+	want("a signature of another link", 404, "answers nothing here")(
+		ask("POST", ada["approve"][:strings.Index(ada["approve"], ".")]+
+			ada["reject"][strings.Index(ada["reject"], "."):], ""))
 	if eve := s.links(file("eve")); len(eve) != 1 || eve[""] != "" {
 		t.Errorf("who is not asked is sent links: %q", eve)
 	}
@@ -174,15 +181,22 @@ func TestLinksAnswerAQuestion(t *testing.T) {
 	want("a run with the same id", 404, "answers nothing here")(ask("POST", signed(link), ""))
 	want("another site", 403, "")(ask("POST", ada["approve"], "", "Sec-Fetch-Site", "cross-site"))
 	want("another site in an old browser", 403, "")(ask("POST", ada["approve"], "", "Origin", "null"))
-	want("a field that is wrong", 200, "must be of type number", `value="green &amp; &#34;blue&#34;"`, `value="many"`)(ask("POST", ada["approve"], "field.reason=green+%26+%22blue%22&field.hosts=many", "Origin", s.base))
-	want("the second tap", 200, "This link was used at ", "approve by ada (by a link) (2 equal answers")(ask("POST", ada["approve"], "field.reason=green&field.hosts=3", "Origin", s.base))
+	want("a field that is wrong", 200, "must be of type number", `value="green &amp; &#34;blue&#34;"`,
+		`value="many"`)(ask("POST", ada["approve"], "field.reason=green+%26+%22blue%22&field.hosts=many", "Origin",
+		s.base))
+	want("the second tap", 200, "This link was used at ", "approve by ada (by a link) (2 equal answers")(
+		ask("POST", ada["approve"], "field.reason=green&field.hosts=3", "Origin", s.base))
 	want("the same link again", 200, "this link was used at ", "still open")(ask("POST", ada["approve"], ""))
-	want("another person", 200, "This link was used at ", "The question was answered: approve by ada (by a link), bob (by a link) at ", "reason=green")(ask("POST", bob["approve"], ""))
+	want("another person", 200, "This link was used at ",
+		"The question was answered: approve by ada (by a link), bob (by a link) at ",
+		"reason=green")(ask("POST", bob["approve"], ""))
 	want("what was answered", 200, "The question was answered: approve by ada")(ask("GET", bob["reject"], ""))
-	want("too late", 200, "was answered first", "The question was answered: approve by ada")(ask("POST", bob["reject"], ""))
+	want("too late", 200, "was answered first", "The question was answered: approve by ada")(
+		ask("POST", bob["reject"], ""))
 	s.until(run, `"completed"`)
 	want("a run that ended", 200, "The question was answered: approve by ada")(ask("GET", ada["reject"], ""))
-	if info, err := os.Stat(filepath.Join(dir, ".loops/.ledger/.answer-links.key")); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(dir, ".loops/.ledger/.answer-links.key")); err != nil ||
+		info.Mode().Perm() != 0o600 {
 		t.Errorf("the key: %v, %v", info, err)
 	}
 	s.post("/runs/"+run+"/remove", `{"confirm": "`+run+`"}`)

@@ -34,8 +34,8 @@ func (s *webServer) metered(token, line string) {
 	}
 }
 
-// TestMetrics: a server counts what is recorded while it is running, for those who have the token of its settings. A run
-// that is killed and resumed counts once as begun, and what is pruned stays counted.
+// TestMetrics: a server counts what is recorded while it is running, for those who have the token of its
+// settings. A run that is killed and resumed counts once as begun, and what is pruned stays counted.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"dir", "sqlite:.loops/runs.db"} {
@@ -53,7 +53,8 @@ states:
   done: {terminal: true}
 `)
 			loops := func(args ...string) string {
-				out, _ := exec.Command(binary(t), append([]string{"-C", dir}, args...)...).CombinedOutput() // it may be killed
+				// it may be killed
+				out, _ := exec.Command(binary(t), append([]string{"-C", dir}, args...)...).CombinedOutput()
 				return string(out)
 			}
 			writeText(t, filepath.Join(dir, "once"), "")
@@ -63,9 +64,11 @@ states:
 			if status, text := s.metrics(webhookSecret); status != http.StatusNotFound {
 				t.Fatalf("metrics are not off: %d %s", status, text)
 			}
-			writeText(t, filepath.Join(dir, ".loops/config.yaml"), "store: "+store+"\nserve: {metrics: true, metrics_token: {env: DEPLOY_SECRET}}\n")
+			writeText(t, filepath.Join(dir, ".loops/config.yaml"),
+				"store: "+store+"\nserve: {metrics: true, metrics_token: {env: DEPLOY_SECRET}}\n")
 			for _, wrong := range []string{"", "x", s.token} {
-				if status, text := s.metrics(wrong); status != http.StatusUnauthorized || strings.Contains(text, "# TYPE") {
+				if status, text := s.metrics(wrong); status != http.StatusUnauthorized ||
+					strings.Contains(text, "# TYPE") {
 					t.Errorf("with the token %q: %d %s", wrong, status, text)
 				}
 			}
@@ -75,13 +78,15 @@ states:
 			said += loops("resume", "-q", "dies")
 			for _, line := range []string{
 				`loops_runs_ended_total{project="shop",loop="dies",outcome="completed"} 1`,
-				`loops_runs_resumed_total{project="shop",loop="dies"} 1`, `loops_leases_lost_total{project="shop",loop="dies"} 1`,
+				`loops_runs_resumed_total{project="shop",loop="dies"} 1`,
+				`loops_leases_lost_total{project="shop",loop="dies"} 1`,
 				`loops_steps_total{project="shop",loop="dies"} 2`,
 			} {
 				s.metered(webhookSecret, line)
 			}
 			all := loops("stats", "--prometheus")
-			if !strings.Contains(all, `loops_runs_started_total{project="shop",loop="dies"} 2`) || !strings.Contains(all, `loops_runs_ended_total{project="shop",loop="dies",outcome="completed"} 2`) {
+			if !strings.Contains(all, `loops_runs_started_total{project="shop",loop="dies"} 2`) ||
+				!strings.Contains(all, `loops_runs_ended_total{project="shop",loop="dies",outcome="completed"} 2`) {
 				t.Errorf("stats --prometheus does not count all runs:\n%s\n%s", all, said)
 			}
 			for id := range strings.FieldsSeq(loops("runs")) {

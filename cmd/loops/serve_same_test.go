@@ -18,9 +18,12 @@ func TestServeShowsCommandsThatWork(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
-	text := "description: done at once\ninitial: work\ncontext: {note: none}\nstates:\n  work: {action: 'echo \"$LOOPS_CONTEXT_NOTE\"', next: done}\n  done: {terminal: true}\n"
+	text := "description: done at once\ninitial: work\ncontext: {note: none}\nstates:\n" +
+		"  work: {action: 'echo \"$LOOPS_CONTEXT_NOTE\"', next: done}\n  done: {terminal: true}\n"
 	writeText(t, filepath.Join(dir, ".loops/-x.yaml"), "name: -x\n"+text)
-	writeText(t, filepath.Join(dir, ".loops/slow.yaml"), "name: slow\ndescription: is stopped\ninitial: work\nstates:\n  work: {action: touch began; until test -e go; do sleep 0.1; done, next: done}\n  done: {terminal: true}\n")
+	writeText(t, filepath.Join(dir, ".loops/slow.yaml"),
+		"name: slow\ndescription: is stopped\ninitial: work\nstates:\n  work: {action: touch began; until test -e "+
+			"go; do sleep 0.1; done, next: done}\n  done: {terminal: true}\n")
 	s := startServe(t, dir)
 	shown := func(path string) (commands []string) {
 		t.Helper()
@@ -83,8 +86,13 @@ func TestServePagesSayNoNone(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
-	writeText(t, filepath.Join(dir, ".loops/hint.yaml"), "name: hint\ndescription: has a hint\ninitial: a\nparameters: {loud: {type: boolean, default: true}}\ncontext: {hint: ''}\nstates:\n  a: {action: 'true', next: b}\n  b: {next: done}\n  done: {terminal: true}\n")
-	writeText(t, filepath.Join(dir, ".loops/bare.yaml"), "name: bare\ndescription: declares nothing\ninitial: a\nstates:\n  a: {action: 'true', next: done}\n  done: {terminal: true}\n")
+	writeText(t, filepath.Join(dir, ".loops/hint.yaml"),
+		"name: hint\ndescription: has a hint\ninitial: a\nparameters: {loud: {type: boolean, default: true}}\n"+
+			"context: {hint: ''}\nstates:\n  a: {action: 'true', next: b}\n  b: {next: done}\n"+
+			"  done: {terminal: true}\n")
+	writeText(t, filepath.Join(dir, ".loops/bare.yaml"),
+		"name: bare\ndescription: declares nothing\ninitial: a\nstates:\n  a: {action: 'true', next: done}\n"+
+			"  done: {terminal: true}\n")
 	s := startServe(t, dir)
 	ids := map[string]string{}
 	for _, loop := range []string{"hint", "bare"} {
@@ -92,7 +100,11 @@ func TestServePagesSayNoNone(t *testing.T) {
 		s.until(ids[loop], `"completed"`)
 	}
 	of := "/p/shop/runs/" + ids["hint"]
-	for _, path := range []string{"/", "/loops", "/p/shop/loop?loop=hint", "/p/shop/start?loop=hint&dry=1", of, of + "?tab=steps", of + "?step=1", of + "?step=2", of + "?tab=events", of + "?tab=context", of + "?tab=related"} {
+	for _, path := range []string{
+		"/", "/loops", "/p/shop/loop?loop=hint", "/p/shop/start?loop=hint&dry=1", of,
+		of + "?tab=steps", of + "?step=1", of + "?step=2", of + "?tab=events", of + "?tab=context",
+		of + "?tab=related",
+	} {
 		if _, page := s.ask("GET", path, "", ""); strings.Contains(page, "None") || strings.Contains(page, "True") {
 			t.Errorf("%s has a value in the words of Python:\n%s", path, page)
 		}
@@ -101,7 +113,8 @@ func TestServePagesSayNoNone(t *testing.T) {
 	for loop, want := range map[string]bool{"hint": true, "bare": false} {
 		_, page := s.ask("GET", "/p/shop/runs/"+ids[loop]+"/fork", "", "")
 		first, rest, found := strings.Cut(page, apart)
-		if !found || strings.Contains(first, `name="field.hint"`) != want || strings.Contains(first, "max_steps") || !strings.Contains(rest, "max_steps") {
+		if !found || strings.Contains(first, `name="field.hint"`) != want || strings.Contains(first, "max_steps") ||
+			!strings.Contains(rest, "max_steps") {
 			t.Errorf("the form that forks a run of %s:\n%s", loop, page)
 		}
 	}

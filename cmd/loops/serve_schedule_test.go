@@ -50,7 +50,8 @@ states:
 `, name, c.catchUp, name), 0o600))
 				body, err := json.Marshal(map[string]any{"spec": "0 0 * * * | UTC", "since": since})
 				must(t, err)
-				must(t, record.Add(t.Context(), persistence.Entry{List: "schedules", Key: name, Open: true, Added: since, Body: body}))
+				must(t, record.Add(t.Context(),
+					persistence.Entry{List: "schedules", Key: name, Open: true, Added: since, Body: body}))
 			}
 			random := rand.New(rand.NewPCG(17, 4))
 			serve := func() *exec.Cmd {
@@ -83,7 +84,8 @@ states:
 			}
 			testenv.Within(testenv.Patience, func() bool { _, once := ran(); return once })
 			// One that comes twice would come before the end of this command.
-			if out, err := exec.Command(binary(t), "-C", dir, "schedule", "fire", "--store", store).CombinedOutput(); err != nil || len(out) > 0 {
+			if out, err := exec.Command(binary(t), "-C", dir, "schedule", "fire", "--store",
+				store).CombinedOutput(); err != nil || len(out) > 0 {
 				t.Errorf("schedule fire after all ran: %v\n%s", err, out)
 			}
 			if all, once := ran(); !once {
@@ -102,13 +104,16 @@ states:
 			midnight := time.Now().UTC().Truncate(24 * time.Hour)
 			for _, l := range listed {
 				if c.runs > 1 {
-					if len(l.Times) != c.runs || l.Times[0].State != "started" || l.Times[1].State != "started" || l.Times[0].Run >= l.Times[1].Run || l.Times[0].Missed+l.Times[1].Missed > 0 {
+					if len(l.Times) != c.runs || l.Times[0].State != "started" || l.Times[1].State != "started" ||
+						l.Times[0].Run >= l.Times[1].Run || l.Times[0].Missed+l.Times[1].Missed > 0 {
 						t.Errorf("%s: %+v, want two times that were started", l.Loop, l.Times)
 					}
 					continue
 				}
-				if len(l.Times) != 1 || l.Times[0].State != "started" || l.Times[0].Missed != 1 || l.Times[0].Run != string(persistence.MakeID(l.Loop, midnight)) {
-					t.Errorf("%s: %+v, want one time that was started, for %s and the one before it", l.Loop, l.Times, midnight)
+				if len(l.Times) != 1 || l.Times[0].State != "started" || l.Times[0].Missed != 1 ||
+					l.Times[0].Run != string(persistence.MakeID(l.Loop, midnight)) {
+					t.Errorf("%s: %+v, want one time that was started, for %s and the one before it", l.Loop, l.Times,
+						midnight)
 				}
 			}
 			if len(listed) != loops {
@@ -135,7 +140,8 @@ func missNightly(t *testing.T, record persistence.Ledger) {
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
-	all[0].Body, err = json.Marshal(map[string]any{"spec": "0 0 * * * | UTC", "since": time.Now().Add(-50 * time.Hour).UTC()})
+	since := time.Now().Add(-50 * time.Hour).UTC()
+	all[0].Body, err = json.Marshal(map[string]any{"spec": "0 0 * * * | UTC", "since": since})
 	must(t, err)
 	_, err = record.Change(t.Context(), all[0])
 	must(t, err)

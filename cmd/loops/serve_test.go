@@ -187,7 +187,8 @@ func TestServeStartsAnswersAndSurvives(t *testing.T) {
 	if _, page := s.ask("GET", "/p/shop/runs/"+asks, "", ""); !strings.Contains(page, `name="choice" value="good"`) {
 		t.Fatalf("the page does not ask the question:\n%s", page)
 	}
-	if _, page := s.ask("GET", "/p/shop/runs/"+asks+"?tab=steps", "", ""); !strings.Contains(page, `<span class="v yes">yes</span>`) {
+	if _, page := s.ask("GET", "/p/shop/runs/"+asks+"?tab=steps", "", ""); !strings.Contains(page,
+		`<span class="v yes">yes</span>`) {
 		t.Fatalf("the steps lack the verdict of the step before:\n%s", page)
 	}
 	must(t, s.cmd.Process.Signal(syscall.SIGTERM))
@@ -240,7 +241,8 @@ func TestServeTellsThatARunnerDied(t *testing.T) {
 	if _, page := s.ask("GET", "/p/shop/runs/"+run, "", ""); !strings.Contains(page, ">killed</span>") {
 		t.Errorf("the page does not show the run as killed:\n%s", page)
 	}
-	if _, home := s.ask("GET", "/", "", ""); !strings.Contains(home, fmt.Sprintf("its process (pid %d) is gone", status.PID)) {
+	if _, home := s.ask("GET", "/", "", ""); !strings.Contains(home,
+		fmt.Sprintf("its process (pid %d) is gone", status.PID)) {
 		t.Errorf("the list of runs does not say why:\n%s", home)
 	}
 }
@@ -263,26 +265,56 @@ func TestServeRefuses(t *testing.T) {
 		{name: "the API without the token", path: "/api/v1/runs", anonymous: true, want: 401},
 		{name: "a stream without the token", path: "/api/v1/stream", anonymous: true, want: 401},
 		{name: "a wrong token", path: "/?token=x", anonymous: true, want: 401},
-		{name: "a wrong bearer", path: "/api/v1/runs", anonymous: true, header: map[string]string{"Authorization": "Bearer x"}, want: 401},
-		{name: "the right bearer", path: "/api/v1/runs", anonymous: true, header: map[string]string{"Authorization": "Bearer " + s.token}, want: 200},
+		{
+			name: "a wrong bearer", path: "/api/v1/runs", anonymous: true,
+			header: map[string]string{"Authorization": "Bearer x"}, want: 401,
+		},
+		{
+			name: "the right bearer", path: "/api/v1/runs", anonymous: true,
+			header: map[string]string{"Authorization": "Bearer " + s.token}, want: 200,
+		},
 		{name: "a name that points here", path: "/", host: "evil.example" + port, want: 421},
 		{name: "a host that begins alike", path: "/", host: "127.0.0.1.evil.example" + port, want: 421},
 		{name: "a host without its port", path: "/", host: "127.0.0.1", want: 421},
-		{name: "a write from another origin", method: "POST", path: "/p/shop/start", body: "loop=count", header: map[string]string{"Origin": "http://evil.example"}, want: 403},
-		{name: "a write from another site", method: "POST", path: "/p/shop/start", body: "loop=count", header: map[string]string{"Sec-Fetch-Site": "cross-site"}, want: 403},
-		{name: "a write without the token", method: "POST", path: "/p/shop/start", body: "loop=count", anonymous: true, want: 401},
-		{name: "a write of plain text", method: "POST", path: "/api/v1/projects/shop/runs", body: `{"loop":"count"}`, header: map[string]string{"Content-Type": "text/plain"}, want: 400},
+		{
+			name: "a write from another origin", method: "POST", path: "/p/shop/start", body: "loop=count",
+			header: map[string]string{"Origin": "http://evil.example"}, want: 403,
+		},
+		{
+			name: "a write from another site", method: "POST", path: "/p/shop/start", body: "loop=count",
+			header: map[string]string{"Sec-Fetch-Site": "cross-site"}, want: 403,
+		},
+		{
+			name: "a write without the token", method: "POST", path: "/p/shop/start", body: "loop=count",
+			anonymous: true, want: 401,
+		},
+		{
+			name: "a write of plain text", method: "POST", path: "/api/v1/projects/shop/runs", body: `{"loop":"count"}`,
+			header: map[string]string{"Content-Type": "text/plain"}, want: 400,
+		},
 		{name: "a write that is a read", path: "/p/shop/runs/x/stop", want: 404},
-		{name: "a body that is too long", method: "POST", path: "/p/shop/start", body: "loop=" + strings.Repeat("x", 2<<20), want: 413},
-		{name: "a header that is too long", path: "/", header: map[string]string{"X-Long": strings.Repeat("x", 1<<17)}, want: 431},
+		{
+			name: "a body that is too long", method: "POST", path: "/p/shop/start",
+			body: "loop=" + strings.Repeat("x", 2<<20), want: 413,
+		},
+		{
+			name: "a header that is too long", path: "/",
+			header: map[string]string{"X-Long": strings.Repeat("x", 1<<17)}, want: 431,
+		},
 		{name: "a folder above", path: "/assets/..%2f..%2fetc%2fpasswd", want: 404},
 		{name: "a project above", path: "/p/..%2f..%2fetc/runs/x", want: 404},
 		{name: "a run above", path: "/p/shop/runs/..%2f..%2f..%2fetc%2fpasswd", want: 404},
 		{name: "a loop above", path: "/p/shop/start?loop=../../../etc/passwd", want: 404},
 		{name: "a start of a loop above", method: "POST", path: "/p/shop/start", body: "loop=../../x.yaml", want: 404},
-		{name: "a start of a loop elsewhere", method: "POST", path: "/p/shop/start", body: "loop=/etc/passwd", want: 404},
+		{
+			name: "a start of a loop elsewhere", method: "POST", path: "/p/shop/start", body: "loop=/etc/passwd",
+			want: 404,
+		},
 		{name: "no such verb", method: "POST", path: "/p/shop/runs/x/explode", want: 404},
-		{name: "the token in the address of the API", path: "/api/v1/runs?token=" + s.token + "x", anonymous: true, want: 401},
+		{
+			name: "the token in the address of the API", path: "/api/v1/runs?token=" + s.token + "x", anonymous: true,
+			want: 401,
+		},
 		{name: "the token twice", path: "/?token=" + s.token + "&token=x", anonymous: true, want: 401},
 		{name: "health", path: "/healthz", anonymous: true, want: 200},
 	} {
@@ -318,7 +350,8 @@ func TestServeRefuses(t *testing.T) {
 		if strings.Contains(string(text), "root:") {
 			t.Errorf("%s shows a file", c.name)
 		}
-		if csp := a.Header.Get("Content-Security-Policy"); c.want != 431 && c.path != "/healthz" && (csp == "" || strings.Contains(csp, "unsafe")) {
+		if csp := a.Header.Get("Content-Security-Policy"); c.want != 431 && c.path != "/healthz" &&
+			(csp == "" || strings.Contains(csp, "unsafe")) {
 			t.Errorf("%s: the policy is %q", c.name, csp)
 		}
 	}
@@ -371,14 +404,18 @@ func TestServeListensNowhereElseUnasked(t *testing.T) {
 		{[]string{"--trust-header", "X-User"}, "--trust-from"},
 		{[]string{"--trust-from", "10.0.0.2"}, "--trust-header"},
 		{[]string{"--trust-header", "X-User", "--trust-from", "all"}, "10.0.0.0/24"},
-		{[]string{"--trust-header", "X-User", "--trust-from", "10.0.0.2", "--trust-role", "root"}, "viewer, operator, author"},
+		{
+			[]string{"--trust-header", "X-User", "--trust-from", "10.0.0.2", "--trust-role", "root"},
+			"viewer, operator, author",
+		},
 		{[]string{"--tls-cert", users}, "go together"},
 		{[]string{"--tls-cert", users, "--tls-key", users}, "--tls-cert, --tls-key"},
 		{[]string{"--auth", filepath.Join(dir, "none")}, "no such file"},
 		{[]string{"--base-path", "/../x"}, "--base-path"},
 	} {
 		cmd := exec.Command(binary(t), append([]string{"-C", dir, "serve"}, c.args...)...)
-		if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), c.want) {
+		if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 2 ||
+			!strings.Contains(string(out), c.want) {
 			t.Errorf("serve %v: %v\n%s", c.args, err, out)
 		}
 	}
@@ -389,16 +426,23 @@ func TestServeShowsHostileText(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
-	writeText(t, filepath.Join(dir, ".loops/bad.yaml"), "name: bad\ndescription: '<script>alert(1)</script>'\ninitial: '\"><img src=x onerror=alert(1)>'\nstates:\n  '\"><img src=x onerror=alert(1)>':\n"+
-		"    action: cat attack # <script>alert(2)</script>\n    next: done\n  done: {terminal: true}\n")
-	writeText(t, filepath.Join(dir, "attack"), "<script>alert(1)</script>\n\x1b]8;;javascript:alert(1)\x07x\x1b]8;;\x07 \x1b[2J \u202e tx\n"+strings.Repeat("x", 1<<20)+"\n")
+	writeText(t, filepath.Join(dir, ".loops/bad.yaml"),
+		"name: bad\ndescription: '<script>alert(1)</script>'\ninitial: '\"><img src=x onerror=alert(1)>'\nstates:\n"+
+			"  '\"><img src=x onerror=alert(1)>':\n"+
+			"    action: cat attack # <script>alert(2)</script>\n    next: done\n  done: {terminal: true}\n")
+	writeText(t, filepath.Join(dir, "attack"),
+		"<script>alert(1)</script>\n\x1b]8;;javascript:alert(1)\x07x\x1b]8;;\x07 \x1b[2J \u202e tx\n"+
+			strings.Repeat("x", 1<<20)+"\n")
 	s := startServe(t, dir)
 	run := s.post("/runs", `{"loop": "bad"}`)["instance_id"].(string)
 	s.until(run, `"completed"`)
 	for _, path := range []string{
-		"/", "/loops", "/p/shop/start?loop=bad", "/p/shop/loop?loop=bad", "/p/shop/start?loop=bad&dry=1", "/p/shop/runs/" + run, "/p/shop/runs/" + run + "?step=1",
-		"/p/shop/runs/" + run + "?tab=steps", "/p/shop/runs/" + run + "?tab=logs", "/p/shop/runs/" + run + "?tab=context", "/p/shop/runs/" + run + "?tab=definition",
-		"/p/shop/runs/" + run + "?tab=events", "/p/shop/runs/" + run + "?tab=files", "/p/shop/runs/" + run + "?tab=related",
+		"/", "/loops", "/p/shop/start?loop=bad", "/p/shop/loop?loop=bad", "/p/shop/start?loop=bad&dry=1",
+		"/p/shop/runs/" + run, "/p/shop/runs/" + run + "?step=1",
+		"/p/shop/runs/" + run + "?tab=steps", "/p/shop/runs/" + run + "?tab=logs",
+		"/p/shop/runs/" + run + "?tab=context", "/p/shop/runs/" + run + "?tab=definition",
+		"/p/shop/runs/" + run + "?tab=events", "/p/shop/runs/" + run + "?tab=files",
+		"/p/shop/runs/" + run + "?tab=related",
 	} {
 		status, page := s.ask("GET", path, "", "")
 		if status != http.StatusOK {

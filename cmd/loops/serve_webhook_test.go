@@ -105,7 +105,10 @@ func webhookDir(t *testing.T) string {
 	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 	writeText(t, filepath.Join(dir, ".loops/config.yaml"), webhookSettings)
-	for name, text := range map[string]string{"greet": greetLoop, "waits": releaseLoop, "asks": strings.Replace(askLoop, "name: asks\n", "name: asks\nscope: [asks]\n", 1)} {
+	for name, text := range map[string]string{
+		"greet": greetLoop, "waits": releaseLoop,
+		"asks": strings.Replace(askLoop, "name: asks\n", "name: asks\nscope: [asks]\n", 1),
+	} {
 		writeText(t, filepath.Join(dir, ".loops", name+".yaml"), text)
 	}
 	return dir
@@ -141,23 +144,53 @@ func TestWebhooks(t *testing.T) {
 		status     int
 		says       string
 	}{
-		{"no such webhook", "nothing", signed("github", webhookSecret, "push", "1", "{}", now), "{}", 404, "there is no webhook of this name"},
-		{"no signature", "deploy", http.Header{"Content-Type": {"application/json"}}, push("ada", 0), 401, "there is no signature"},
-		{"another secret", "deploy", signed("github", "another", "push", "1", push("ada", 0), now), push("ada", 0), 401, "not made with the secret"},
-		{"another body", "deploy", signed("github", webhookSecret, "push", "1", push("ada", 0), now), push("ada", 9), 401, "not made with the secret"},
+		{
+			"no such webhook", "nothing", signed("github", webhookSecret, "push", "1", "{}", now), "{}", 404,
+			"there is no webhook of this name",
+		},
+		{
+			"no signature", "deploy",
+			http.Header{"Content-Type": {"application/json"}},
+			push("ada", 0), 401,
+			"there is no signature",
+		},
+		{
+			"another secret", "deploy", signed("github", "another", "push", "1", push("ada", 0), now), push("ada", 0),
+			401, "not made with the secret",
+		},
+		{
+			"another body", "deploy", signed("github", webhookSecret, "push", "1", push("ada", 0), now), push("ada", 9),
+			401, "not made with the secret",
+		},
 		{"signed twice", "deploy", twice, push("ada", 0), 401, "there is no signature"},
-		{"no secret is set", "keyless", signed("github", "", "push", "1", push("ada", 0), now), push("ada", 0), 503, "the secret of this webhook is missing on the server; what it prints says why"},
-		{"another form", "release", signed("github", webhookSecret, "push", "1", "{}", now), "{}", 401, "no signature of the form loops"},
-		{"an old one", "release", signed("loops", webhookSecret, "", "1", "{}", now.Add(-6*time.Minute)), "{}", 401, "more than five minutes"},
+		{
+			"no secret is set", "keyless", signed("github", "", "push", "1", push("ada", 0), now), push("ada", 0), 503,
+			"the secret of this webhook is missing on the server; what it prints says why",
+		},
+		{
+			"another form", "release", signed("github", webhookSecret, "push", "1", "{}", now), "{}", 401,
+			"no signature of the form loops",
+		},
+		{
+			"an old one", "release", signed("loops", webhookSecret, "", "1", "{}", now.Add(-6*time.Minute)), "{}", 401,
+			"more than five minutes",
+		},
 		{"a form", "deploy", plain, push("ada", 0), 415, "expected JSON"},
 		{"too much", "deploy", signed("github", webhookSecret, "push", "1", big, now), big, 413, ""},
 		{"no JSON", "deploy", signed("github", webhookSecret, "push", "1", "{", now), "{", 422, "the body is no JSON"},
-		{"a payload that is none", "deploy", signed("github", webhookSecret, "push", "1", `{"sender": 1}`, now), `{"sender": 1}`, 422, "webhooks.deploy.context.who"},
+		{
+			"a payload that is none", "deploy", signed("github", webhookSecret, "push", "1", `{"sender": 1}`, now),
+			`{"sender": 1}`, 422, "webhooks.deploy.context.who",
+		},
 		{"a ping", "deploy", signed("github", webhookSecret, "ping", "1", "{}", now), "{}", 200, "not about the event"},
-		{"nobody waits", "approve", signed("loops", webhookSecret, "", "1", `{"choice": "good"}`, now), `{"choice": "good"}`, 404, "nothing to answer"},
+		{
+			"nobody waits", "approve", signed("loops", webhookSecret, "", "1", `{"choice": "good"}`, now),
+			`{"choice": "good"}`, 404, "nothing to answer",
+		},
 	} {
 		status, answer := s.hook(c.name, c.header, c.body)
-		if text := fmt.Sprint(answer["error"], answer["ignored"]); status != c.status || !strings.Contains(text, c.says) {
+		if text := fmt.Sprint(answer["error"], answer["ignored"]); status != c.status ||
+			!strings.Contains(text, c.says) {
 			t.Errorf("%s: %d %s, want %d %s", c.what, status, text, c.status, c.says)
 		}
 	}
@@ -167,7 +200,8 @@ func TestWebhooks(t *testing.T) {
 		t.Errorf("a body without the keys that are mapped: greeted %q, not what the loop says", got)
 	}
 	must(t, os.Remove(filepath.Join(dir, "greeted")))
-	status, first := s.hook("deploy", signed("github", webhookSecret, "push", "id-1", push(hostile, 7), now), push(hostile, 7))
+	status, first := s.hook("deploy", signed("github", webhookSecret, "push", "id-1", push(hostile, 7), now),
+		push(hostile, 7))
 	run, _ := first["run"].(string)
 	if status != http.StatusAccepted || run == "" {
 		t.Fatalf("a push: %d %v", status, first)
@@ -179,12 +213,19 @@ func TestWebhooks(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "hacked")); err == nil {
 		t.Error("a payload was run")
 	}
-	for what, again := range map[string][2]string{"the same": {"id-1", push(hostile, 7)}, "the same id": {"id-1", push("eve", 8)}, "the same body": {"id-2", push(hostile, 7)}} {
-		if status, answer := s.hook("deploy", signed("github", webhookSecret, "push", again[0], again[1], now), again[1]); status != http.StatusOK || answer["copy"] != true || answer["run"] != run {
+	for what, again := range map[string][2]string{
+		"the same":    {"id-1", push(hostile, 7)},
+		"the same id": {"id-1", push("eve", 8)}, "the same body": {"id-2", push(hostile, 7)},
+	} {
+		if status, answer := s.hook("deploy", signed("github", webhookSecret, "push", again[0], again[1], now),
+			again[1]); status != http.StatusOK || answer["copy"] != true || answer["run"] != run {
 			t.Errorf("%s again: %d %v", what, status, answer)
 		}
 	}
-	for name, of := range map[string][3]string{"waits": {"release", `{"version": "1.2"}`, `"1.2"`}, "asks": {"approve", `{"choice": "good"}`, `"completed"`}} {
+	for name, of := range map[string][3]string{
+		"waits": {"release", `{"version": "1.2"}`, `"1.2"`},
+		"asks":  {"approve", `{"choice": "good"}`, `"completed"`},
+	} {
 		s.post("/runs", `{"loop": "`+name+`"}`)
 		s.until(name, `"waiting"`)
 		header := signed("loops", webhookSecret, "", "d-"+name, of[1], now)
@@ -196,17 +237,20 @@ func TestWebhooks(t *testing.T) {
 		}
 		s.until(name, `"completed"`)
 	}
-	out, err := exec.Command(binary(t), "-C", dir, "status", "waits", "--json", "--jq", ".captured.v.output").CombinedOutput()
+	out, err := exec.Command(binary(t), "-C", dir, "status", "waits", "--json", "--jq", ".captured.v.output").
+		CombinedOutput()
 	if err != nil || strings.TrimSpace(string(out)) != "1.2" {
 		t.Errorf("what came with the event: %s %v", out, err)
 	}
 	if !strings.Contains(s.said.String(), `action="webhook" name="deploy" event="`) {
 		t.Errorf("no line for an audit: %s", s.said)
 	}
-	if want := "loops: webhook deploy: POST " + s.base + "/hooks/deploy runs greet\n"; !strings.Contains(s.said.String(), want) {
+	if want := "loops: webhook deploy: POST " + s.base +
+		"/hooks/deploy runs greet\n"; !strings.Contains(s.said.String(), want) {
 		t.Errorf("the address is not printed, want %q: %s", want, s.said)
 	}
-	if want := "/hooks/keyless runs greet; messages are refused: the environment variable "; !strings.Contains(s.said.String(), want) {
+	if want := "/hooks/keyless runs greet; messages are refused: the " +
+		"environment variable "; !strings.Contains(s.said.String(), want) {
 		t.Errorf("a missing secret is not told, want %q: %s", want, s.said)
 	}
 }
@@ -232,7 +276,8 @@ func TestWebhookOfAKilledServer(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if run, _ := answer["run"].(string); run != "" && (status == http.StatusAccepted || status == http.StatusOK) {
+				if run, _ := answer["run"].(string); run != "" &&
+					(status == http.StatusAccepted || status == http.StatusOK) {
 					got[run] = true
 				}
 			})
@@ -272,14 +317,16 @@ states:
 	now := time.Now()
 	send := func(hook, delivery string, n int) int {
 		body := `{"choice": "good"}`
-		status, _ := s.hook(hook, signed("loops", webhookSecret, "", delivery, body, now.Add(time.Duration(n)*time.Second)), body)
+		status, _ := s.hook(hook,
+			signed("loops", webhookSecret, "", delivery, body, now.Add(time.Duration(n)*time.Second)), body)
 		return status
 	}
 	s.post("/runs", `{"loop": "steps"}`)
 	s.until("steps", `"waiting"`)
 	s.post("/runs", `{"loop": "asks"}`)
 	s.until("asks", `"waiting"`)
-	if event, answer := send("step", "one", 0), send("approve", "good", 0); event != http.StatusAccepted || answer != http.StatusAccepted {
+	if event, answer := send("step", "one", 0), send("approve", "good", 0); event != http.StatusAccepted ||
+		answer != http.StatusAccepted {
 		t.Fatalf("the first try: %d and %d", event, answer)
 	}
 	s.until("steps", `"current_state": "b"`)
@@ -310,8 +357,10 @@ func TestWebhookCopies(t *testing.T) {
 		return status, run
 	}
 	status, first := send("push", "one", `{"n": 1}`)
-	if again, run := send("release", "two", `{"n": 1}`); status != http.StatusAccepted || again != http.StatusOK || run != first {
-		t.Errorf("a message that was sent again as another event: %d %s, the first was %d %s", again, run, status, first)
+	if again, run := send("release", "two", `{"n": 1}`); status != http.StatusAccepted || again != http.StatusOK ||
+		run != first {
+		t.Errorf("a message that was sent again as another event: %d %s, the first was %d %s", again, run, status,
+			first)
 	}
 	long := "https://ci.example.org/project/pipelines/deliveries/2026/11/25/"
 	_, second := send("push", long+"1", `{"n": 2}`)
@@ -326,13 +375,16 @@ func TestWebhookCopies(t *testing.T) {
 		s.post("/runs", `{"loop": "asks"}`)
 		s.until("asks", `"waiting"`)
 		at := time.Now().Add(time.Duration(n) * time.Second)
-		if status, answer := s.hook("approve", signed("loops", webhookSecret, "", fmt.Sprint("ok-", n), `{"choice": "good"}`, at), `{"choice": "good"}`); status != http.StatusAccepted {
+		if status, answer := s.hook("approve",
+			signed("loops", webhookSecret, "", fmt.Sprint("ok-", n), `{"choice": "good"}`, at),
+			`{"choice": "good"}`); status != http.StatusAccepted {
 			t.Errorf("approval %d: %d %v", n, status, answer)
 		}
 		s.until("asks", `"completed"`)
 	}
 	writeText(t, filepath.Join(dir, ".loops/config.yaml"), webhookSettings+"queue: {timeout: a secret}\n")
-	if status, answer := s.hook("any", http.Header{"Content-Type": {"application/json"}}, "{}"); status != http.StatusServiceUnavailable || strings.Contains(fmt.Sprint(answer), "a secret") {
+	if status, answer := s.hook("any", http.Header{"Content-Type": {"application/json"}}, "{}"); status !=
+		http.StatusServiceUnavailable || strings.Contains(fmt.Sprint(answer), "a secret") {
 		t.Errorf("settings with a mistake: %d %v", status, answer)
 	}
 }
@@ -360,7 +412,8 @@ states:
 	for n := range messages {
 		all.Go(func() {
 			body := fmt.Sprintf(`{"sender": {"login": "ada"}, "n": %d}`, n)
-			status, answer := servers[n%2].hook("deploy", signed("github", webhookSecret, "push", fmt.Sprint("id-", n), body, time.Now()), body)
+			status, answer := servers[n%2].hook("deploy",
+				signed("github", webhookSecret, "push", fmt.Sprint("id-", n), body, time.Now()), body)
 			if runs[n], _ = answer["run"].(string); status != http.StatusAccepted {
 				t.Errorf("message %d: %d %v", n, status, answer)
 			}

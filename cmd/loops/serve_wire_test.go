@@ -42,12 +42,24 @@ func TestServeOnTheWire(t *testing.T) {
 		{"two hosts", with("GET /api/v1/runs HTTP/1.1", "Host: evil.example\r\n"), "400"},
 		{"another host in the line", with("GET http://evil.example/api/v1/runs HTTP/1.1", ""), "421"},
 		{"a host with a user", "GET /api/v1/runs HTTP/1.1\r\nHost: x@" + host + "\r\n" + auth + "\r\n", "4"},
-		{"a host with a dot behind", "GET /api/v1/runs HTTP/1.1\r\nHost: localhost." + host[strings.LastIndex(host, ":"):] + "\r\n" + auth + "\r\n", "421"},
+		{
+			"a host with a dot behind",
+			"GET /api/v1/runs HTTP/1.1\r\nHost: localhost." + host[strings.LastIndex(host, ":"):] + "\r\n" + auth +
+				"\r\n", "421",
+		},
 		{"two tokens", with("GET /api/v1/runs HTTP/1.1", "Authorization: Bearer x\r\n"), "401"},
-		{"two lengths", with("POST /api/v1/projects/shop/runs HTTP/1.1", "Content-Type: application/json\r\nContent-Length: 3\r\nContent-Length: 4\r\n"), "400"},
-		{"a length and chunks", with("POST /api/v1/projects/shop/runs HTTP/1.1", "Content-Type: application/json\r\nContent-Length: 3\r\nTransfer-Encoding: gzip\r\n"), "501"},
+		{"two lengths", with("POST /api/v1/projects/shop/runs HTTP/1.1",
+			"Content-Type: application/json\r\nContent-Length: 3\r\nContent-Length: 4\r\n"), "400"},
+		{
+			"a length and chunks",
+			with("POST /api/v1/projects/shop/runs HTTP/1.1",
+				"Content-Type: application/json\r\nContent-Length: 3\r\nTransfer-Encoding: gzip\r\n"), "501",
+		},
 		{"a method of its own", with("STOP /api/v1/projects/shop/runs/x HTTP/1.1", ""), "404"},
-		{"another method in a header", with("GET /api/v1/projects/shop/runs HTTP/1.1", "X-HTTP-Method-Override: POST\r\n"), "404"},
+		{
+			"another method in a header",
+			with("GET /api/v1/projects/shop/runs HTTP/1.1", "X-HTTP-Method-Override: POST\r\n"), "404",
+		},
 		{"a tunnel", "CONNECT evil.example:80 HTTP/1.1\r\nHost: " + host + "\r\n" + auth + "\r\n", "4"},
 		{"TRACE", with("TRACE / HTTP/1.1", ""), "404"},
 		{"a folder above, plain", with("GET /assets/../../../../etc/passwd HTTP/1.1", ""), "3"},

@@ -27,10 +27,14 @@ states:
 func TestSignalsThatStopNothing(t *testing.T) {
 	t.Parallel()
 	signals := map[string]syscall.Signal{
-		"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "ALRM": syscall.SIGALRM, "PIPE": syscall.SIGPIPE, "CHLD": syscall.SIGCHLD,
-		"URG": syscall.SIGURG, "WINCH": syscall.SIGWINCH, "IO": syscall.SIGIO, "PROF": syscall.SIGPROF, "VTALRM": syscall.SIGVTALRM,
-		"XCPU": syscall.SIGXCPU, "XFSZ": syscall.SIGXFSZ, "TTIN": syscall.SIGTTIN, "TTOU": syscall.SIGTTOU, "CONT": syscall.SIGCONT,
-		"STOP, then CONT": syscall.SIGSTOP, "TSTP, then CONT": syscall.SIGTSTP, "PWR": syscall.SIGPWR, "a real-time signal": 40,
+		"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "ALRM": syscall.SIGALRM, "PIPE": syscall.SIGPIPE,
+		"CHLD": syscall.SIGCHLD,
+		"URG":  syscall.SIGURG, "WINCH": syscall.SIGWINCH, "IO": syscall.SIGIO, "PROF": syscall.SIGPROF,
+		"VTALRM": syscall.SIGVTALRM,
+		"XCPU":   syscall.SIGXCPU, "XFSZ": syscall.SIGXFSZ, "TTIN": syscall.SIGTTIN, "TTOU": syscall.SIGTTOU,
+		"CONT":            syscall.SIGCONT,
+		"STOP, then CONT": syscall.SIGSTOP, "TSTP, then CONT": syscall.SIGTSTP, "PWR": syscall.SIGPWR,
+		"a real-time signal": 40,
 	}
 	for name, sig := range signals {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +56,8 @@ func TestSignalsThatStopNothing(t *testing.T) {
 				run.Signal(syscall.SIGCONT)
 			}
 			must(t, os.WriteFile(filepath.Join(d.dir, "go"), nil, 0o644))
-			if code := run.Exit(); code != 0 || !strings.Contains(run.Said(), "gone on") || !strings.Contains(run.Said(), "Loop completed: done") {
+			if code := run.Exit(); code != 0 || !strings.Contains(run.Said(), "gone on") ||
+				!strings.Contains(run.Said(), "Loop completed: done") {
 				t.Errorf("exit code %d: %s", code, run.Said())
 			}
 		})
@@ -70,7 +75,8 @@ func TestFileSizeLimit(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(d.dir, "go"), nil, 0o644))
 	run := d.start("run", "wait")
 	must(t, unix.Prlimit(run.Pid(), unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 200 << 10, Max: 200 << 10}, nil))
-	if code := run.Exit(); code != 74 || !strings.Contains(run.Said(), "file too large") || !strings.Contains(run.Said(), "loops resume wait-") {
+	if code := run.Exit(); code != 74 || !strings.Contains(run.Said(), "file too large") ||
+		!strings.Contains(run.Said(), "loops resume wait-") {
 		t.Errorf("exit code %d: %s", code, run.Said())
 	}
 	if code := d.start("resume", "wait", "-n", "50").Exit(); code != 5 {

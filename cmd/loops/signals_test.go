@@ -11,7 +11,10 @@ import (
 // here has its default action in a child.
 func defaultSignals() {
 	ends := make(chan os.Signal, 1)
-	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE} {
+	for _, sig := range []syscall.Signal{
+		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
+		syscall.SIGPIPE,
+	} {
 		if signal.Ignored(sig) {
 			signal.Notify(ends, sig) // nobody reads it: here it stays without effect
 		}

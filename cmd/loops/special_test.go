@@ -37,7 +37,8 @@ var specials = []struct {
 			return err
 		}
 		short := filepath.Join(os.TempDir(), fmt.Sprintf("loops-socket-%d", os.Getpid())) // a socket needs a short path
-		return errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: short}), syscall.Close(fd), os.Rename(short, path))
+		return errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: short}), syscall.Close(fd),
+			os.Rename(short, path))
 	}},
 	{"huge file", func(path, _ string) error {
 		return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 2<<30))
@@ -47,15 +48,23 @@ var specials = []struct {
 // recordPlaces are the files and folders of records, below .loops; ID, ENDED and DIR stand for the run whose
 // process was killed, the one that has ended, and the folder of that in the archive.
 var recordPlaces = []string{
-	".running", ".history", "runs", "logs", ".queue", "tmp", ".running/.acquire.lock", ".running/.newest", ".running/ID.events.jsonl", ".running/ID.state.json", ".running/ID.state.json.tmp", ".running/ID.pid", ".running/ID.lock", ".running/ID.torn", ".running/ID.damaged", ".running/ID.commands.jsonl",
-	".running/ID.events", ".history/DIR", ".history/DIR/events.jsonl", ".history/DIR/state.json", ".history/DIR/definition.loop", ".queue/.lock",
-	".queue/00000000-0000-4000-8000-000000000000.json", "logs/ID.log", "runs/ID", "runs/ID/definition.loop", "runs/ID/blobs", "runs/ID/output", "runs/ID/.paused", "runs/ENDED", "runs/ENDED/output/000001-say.out",
-	"tmp/rate-limit-circuit.json", ".retention", ".gitignore", ".schema", "config.yaml", "prices.yaml", "say.yaml", "nest.yaml",
+	".running", ".history", "runs", "logs", ".queue", "tmp", ".running/.acquire.lock", ".running/.newest",
+	".running/ID.events.jsonl", ".running/ID.state.json", ".running/ID.state.json.tmp", ".running/ID.pid",
+	".running/ID.lock", ".running/ID.torn", ".running/ID.damaged", ".running/ID.commands.jsonl",
+	".running/ID.events", ".history/DIR", ".history/DIR/events.jsonl", ".history/DIR/state.json",
+	".history/DIR/definition.loop", ".queue/.lock",
+	".queue/00000000-0000-4000-8000-000000000000.json", "logs/ID.log", "runs/ID", "runs/ID/definition.loop",
+	"runs/ID/blobs", "runs/ID/output", "runs/ID/.paused", "runs/ENDED", "runs/ENDED/output/000001-say.out",
+	"tmp/rate-limit-circuit.json", ".retention", ".gitignore", ".schema", "config.yaml", "prices.yaml", "say.yaml",
+	"nest.yaml",
 }
 
 var specialCommands = []string{
-	"run say", "resume nest", "status nest", "history say", "logs say", "events nest --json", "explain nest", "list", "sweep", "fork say --at 1", "export say -o x.tar.zst --force",
-	"stop nest", "pause nest", "unpause nest", "queue list", "run -b say", "run say --queue --queue-timeout 1s", "prune --older-than 1s --dry-run", "doctor", "cost", "stats say", "show say", "validate", "resume nest --rerun", "rm ID",
+	"run say", "resume nest", "status nest", "history say", "logs say", "events nest --json", "explain nest", "list",
+	"sweep", "fork say --at 1", "export say -o x.tar.zst --force",
+	"stop nest", "pause nest", "unpause nest", "queue list", "run -b say", "run say --queue --queue-timeout 1s",
+	"prune --older-than 1s --dry-run", "doctor", "cost", "stats say", "show say", "validate", "resume nest --rerun",
+	"rm ID",
 }
 
 // Something is in place of a record: a pipe, a link out of the project, a device, a file without end. No command waits
@@ -78,8 +87,10 @@ func TestSpecialFiles(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "p")
 			must(t, exec.Command("cp", "-a", template, dir).Run())
 			outside := filepath.Join(filepath.Dir(dir), "outside")
-			must(t, errors.Join(os.WriteFile(outside, []byte(outsideText), 0o600), syscall.Mkfifo(outside+".pipe", 0o600)))
-			path := filepath.Join(dir, ".loops", strings.NewReplacer("ID", id, "ENDED", ended, "DIR", archive).Replace(place))
+			must(t, errors.Join(os.WriteFile(outside, []byte(outsideText), 0o600),
+				syscall.Mkfifo(outside+".pipe", 0o600)))
+			path := filepath.Join(dir, ".loops",
+				strings.NewReplacer("ID", id, "ENDED", ended, "DIR", archive).Replace(place))
 			must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 			must(t, os.RemoveAll(path))
 			must(t, special.make(path, outside))
@@ -115,13 +126,19 @@ func TestSpecialFiles(t *testing.T) {
 func specialProject(t *testing.T) (dir, id, ended string) {
 	dir = filepath.Join(t.TempDir(), "template")
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o700))
-	must(t, os.WriteFile(filepath.Join(dir, ".loops", "say.yaml"), []byte("name: say\ndescription: t\ninitial: say\nstates:\n  say: {action: 'seq 20000', capture: all, next: done}\n  done: {terminal: true}\n"), 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, ".loops", "nest.yaml"), []byte("name: nest\ndescription: t\ninitial: first\nstates:\n  first: {action: 'seq 20000', capture: all, next: die}\n  die: {action: 'test -e again || { touch again; kill -KILL $PPID; sleep 60; }', next: done}\n  done: {terminal: true}\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "say.yaml"),
+		[]byte("name: say\ndescription: t\ninitial: say\nstates:\n  say: {action: 'seq 20000', capture: all, next: "+
+			"done}\n  done: {terminal: true}\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "nest.yaml"),
+		[]byte("name: nest\ndescription: t\ninitial: first\nstates:\n  first: {action: 'seq 20000', capture: all, "+
+			"next: die}\n  die: {action: 'test -e again || { touch again; kill -KILL $PPID; sleep 60; }', next: "+
+			"done}\n  done: {terminal: true}\n"), 0o600))
 	for _, loop := range []string{"say", "nest"} {
 		runBounded(t, "template", dir, []string{"run", loop})
 	}
 	live := filepath.Base(globOne(t, filepath.Join(dir, ".loops", ".running", "nest-*.state.json")))
-	return dir, strings.TrimSuffix(live, ".state.json"), filepath.Base(globOne(t, filepath.Join(dir, ".loops", "runs", "say-*")))
+	return dir, strings.TrimSuffix(live, ".state.json"),
+		filepath.Base(globOne(t, filepath.Join(dir, ".loops", "runs", "say-*")))
 }
 
 func globOne(t *testing.T, pattern string) string {

@@ -41,7 +41,8 @@ func TestCheckpointPage(t *testing.T) {
 		out.WriteString("$ ./count.sh\n")
 		cmd := exec.Command("./count.sh")
 		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
-		cmd.Env = append(cleanEnv(bin, dir), "PATH="+filepath.Join(dir, path)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		cmd.Env = append(cleanEnv(bin, dir), "PATH="+filepath.Join(dir, path)+string(os.PathListSeparator)+
+			os.Getenv("PATH"))
 		_ = cmd.Run() // how it ended is read from its state
 		return cmd.ProcessState
 	}
@@ -61,7 +62,8 @@ func TestCheckpointPage(t *testing.T) {
 	// With nothing left to kill it, the script does all of it at once.
 	must(t, os.Remove(filepath.Join(dir, "second", "wc")))
 	out.Reset()
-	if st := run("second"); !st.Success() || !strings.HasSuffix(out.String(), `{"cleared": true}`+"\n") || strings.Count(out.String(), "saved") != 2 {
+	if st := run("second"); !st.Success() || !strings.HasSuffix(out.String(), `{"cleared": true}`+"\n") ||
+		strings.Count(out.String(), "saved") != 2 {
 		t.Errorf("%v:\n%s", st, out.String())
 	}
 }

@@ -168,7 +168,9 @@ func TestStopKills(t *testing.T) {
 			pids := d.pids(5, never)
 			testenv.Wait(t, "a full pipe", func() bool { return isFull(t, w) })
 			said := d.output("stop", "tree", "--grace", "500ms")
-			if want := fmt.Sprintf("(pid %d), which did not stop within 500ms, in state work. Resume with: loops resume tree-", cmd.Process.Pid); !strings.HasPrefix(said, "Killed tree-") || !strings.Contains(said, want) {
+			if want := fmt.Sprintf("(pid %d), which did not stop within 500ms, in state work. Resume with: "+
+				"loops resume tree-", cmd.Process.Pid); !strings.HasPrefix(said, "Killed tree-") ||
+				!strings.Contains(said, want) {
 				t.Errorf("stop says %q", said)
 			}
 			<-done
@@ -194,7 +196,8 @@ func TestStopSparesOthers(t *testing.T) {
 			shell := exec.Command("sh", "-c", "sleep 600 & echo $!; loops stop x >stopped 2>&1; echo rc=$?; wait")
 			shell.Dir, shell.SysProcAttr = d.dir, &syscall.SysProcAttr{Setpgid: true}
 			bin := binary(t)
-			shell.Env = append(cleanEnv(bin, d.dir), "LOOPS_STORE="+store, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH"))
+			shell.Env = append(cleanEnv(bin, d.dir), "LOOPS_STORE="+store, "PATH="+filepath.Dir(bin)+":"+
+				os.Getenv("PATH"))
 			out, err := os.Create(filepath.Join(d.dir, "shell"))
 			must(t, err)
 			defer out.Close()
@@ -205,7 +208,10 @@ func TestStopSparesOthers(t *testing.T) {
 				_ = shell.Wait() // it is killed
 			})
 			var lines []string
-			if !testenv.Within(testenv.Patience, func() bool { lines = strings.Fields(readText(t, out.Name())); return len(lines) == 2 }) || lines[1] != "rc=0" {
+			if !testenv.Within(testenv.Patience, func() bool {
+				lines = strings.Fields(readText(t, out.Name()))
+				return len(lines) == 2
+			}) || lines[1] != "rc=0" {
 				t.Fatalf("the shell says %q, and stop %q", lines, readText(t, filepath.Join(d.dir, "stopped")))
 			}
 			if code := x.Exit(); code != 143 {
@@ -243,7 +249,8 @@ func TestBackgroundOutlivesTerminal(t *testing.T) {
 			bin := binary(t)
 			shell := exec.Command("sh", "-c", "loops run -b tree && exec sleep 600")
 			shell.Dir = d.dir
-			shell.Env = append(cleanEnv(bin, d.dir), "LOOPS_STORE="+store, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH"))
+			shell.Env = append(cleanEnv(bin, d.dir), "LOOPS_STORE="+store, "PATH="+filepath.Dir(bin)+":"+
+				os.Getenv("PATH"))
 			terminal, err := pty.Start(shell)
 			must(t, err)
 			pids := d.pids(5, never)
@@ -260,7 +267,8 @@ func TestBackgroundOutlivesTerminal(t *testing.T) {
 			}
 			must(t, terminal.Close()) // the kernel sends SIGHUP to the session
 			var exit *exec.ExitError
-			if err := shell.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGHUP {
+			if err := shell.Wait(); !errors.As(err, &exit) ||
+				exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGHUP {
 				t.Fatalf("the shell ends with %v", err)
 			}
 			if status := d.output("status", "tree"); !strings.Contains(status, "running") {

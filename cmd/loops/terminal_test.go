@@ -34,7 +34,9 @@ states:
 
 // onTerminal runs the program on a terminal of that size until it ends, and returns all it wrote. after, if not
 // nil, is called when the terminal has shown text.
-func onTerminal(t *testing.T, rows, cols uint16, env []string, text string, after func(tty *os.File, p *os.Process), args ...string) string {
+func onTerminal(t *testing.T, rows, cols uint16, env []string, text string, after func(tty *os.File, p *os.Process),
+	args ...string,
+) string {
 	t.Helper()
 	bin := binary(t)
 	dir := t.TempDir()
@@ -150,7 +152,10 @@ Again from there: loops retry talk-<STAMP>
 		t.Errorf("the terminal shows\n%s\nwant\n%s", shown, want)
 	}
 	live := durations.ReplaceAllString(out, "<DUR>")
-	for _, part := range []string{"\r[1/50] work > for i in 1 2 3 4 5;", "(<DUR>) part 3 of the work\x1b[K", "\r\x1b[K"} {
+	for _, part := range []string{
+		"\r[1/50] work > for i in 1 2 3 4 5;", "(<DUR>) part 3 of the work\x1b[K",
+		"\r\x1b[K",
+	} {
 		if !strings.Contains(live, part) {
 			t.Errorf("the live line never held %q in %q", part, live)
 		}
@@ -210,7 +215,8 @@ func TestTerminalCtrlC(t *testing.T) {
 	shown := durations.ReplaceAllString(runIDs.ReplaceAllString(strings.Join(screen(t, out), "\n"), "<STAMP>"), "<DUR>")
 	for _, part := range []string{
 		"Received SIGINT: ending the action, then the run.",
-		"\nLoop interrupted by SIGINT: work (1 step, <DUR>)\nReason: stopped by SIGINT in state work\nResume with: loops resume talk-<STAMP>\n",
+		"\nLoop interrupted by SIGINT: work (1 step, <DUR>)\nReason: stopped by SIGINT in state work\n" +
+			"Resume with: loops resume talk-<STAMP>\n",
 	} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is not in\n%s", part, shown)
@@ -222,7 +228,9 @@ func TestTerminalCtrlC(t *testing.T) {
 func TestTerminalRuleHint(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "broken.yaml")
-	must(t, os.WriteFile(file, []byte("name: broken\ndescription: a test\ninitial: nowhere\nstates: {a: {next: gone}, d: {terminal: true}}\n"), 0o644))
+	must(t, os.WriteFile(file,
+		[]byte("name: broken\ndescription: a test\ninitial: nowhere\n"+
+			"states: {a: {next: gone}, d: {terminal: true}}\n"), 0o644))
 	out := onTerminal(t, 30, 100, []string{"TERM=xterm", "NO_COLOR=1"}, "", nil, "validate", file)
 	lines := screen(t, out)
 	if n := strings.Count(out, "loops help rule"); n != 1 {

@@ -27,7 +27,8 @@ func TestTour(t *testing.T) {
 	b.sees(`document.querySelector(".question .text")?.textContent.includes("Ship it, or break something first?")`)
 	b.click(`.question button[value="break"]`)
 	b.sees(statusIs("failed"))
-	b.sees(`document.querySelector(".lead").textContent === 'state ship said no (exit 1: "the door is locked; fork this run with the hint sesame")'`)
+	b.sees(
+		`document.querySelector(".lead").textContent === 'state ship said no (exit 1: "the door is locked; fork this run with the hint sesame")'`)
 	b.click(`#acts a[href$="/fork"]`)
 	b.sees(`document.querySelector("h1").textContent.startsWith("New run from a step of tour-")`)
 	b.do(chromedp.SetValue(`input[name="field.hint"]`, "sesame", chromedp.ByQuery))

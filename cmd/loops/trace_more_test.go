@@ -16,7 +16,8 @@ func (c *collector) top(name string) (found sentSpan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.spans {
-		if s.Name == name && s.ParentSpanID == "" && (found.SpanID == "" || s.StartTimeUnixNano < found.StartTimeUnixNano) {
+		if s.Name == name && s.ParentSpanID == "" &&
+			(found.SpanID == "" || s.StartTimeUnixNano < found.StartTimeUnixNano) {
 			found = s
 		}
 	}
@@ -26,13 +27,15 @@ func (c *collector) top(name string) (found sentSpan) {
 	return found
 }
 
-// TestTraceLinks: a run that was forked from another one, and one that an action of another one started, have a link to the
-// first span of that.
+// TestTraceLinks: a run that was forked from another one, and one that an action of another one started, have a
+// link to the first span of that.
 func TestTraceLinks(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
 	dir := tracedDir(t, "")
-	writeText(t, filepath.Join(dir, ".loops/outer.yaml"), "name: outer\nscope: [outer]\ndescription: runs another one\ninitial: a\nstates:\n  a: {action: 'exec "+binary(t)+" run -q small', next: done}\n  done: {terminal: true}\n")
+	writeText(t, filepath.Join(dir, ".loops/outer.yaml"),
+		"name: outer\nscope: [outer]\ndescription: runs another one\ninitial: a\nstates:\n  a: {action: 'exec "+
+			binary(t)+" run -q small', next: done}\n  done: {terminal: true}\n")
 	for _, args := range [][]string{{"run", "-q", "outer"}, {"fork", "-q", "outer"}} {
 		if out, err := traced(t, c.url, dir, args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v %s", args, err, out)
@@ -55,7 +58,8 @@ func TestTraceLinks(t *testing.T) {
 		if ok {
 			to, ok = c.spans[s.Links[0].TraceID+"/"+s.Links[0].SpanID]
 		}
-		if !ok || to.Name != "outer" || to.ParentSpanID != "" || to.TraceID == s.TraceID || s.Name == "outer" && to.SpanID != outer.SpanID {
+		if !ok || to.Name != "outer" || to.ParentSpanID != "" || to.TraceID == s.TraceID || s.Name == "outer" &&
+			to.SpanID != outer.SpanID {
 			t.Errorf("%s has the links %v, to %+v", s.Name, s.Links, to)
 		}
 	}
@@ -90,7 +94,10 @@ printf '%s\n' '{"type":"system","subtype":"init","session_id":"s-1","model":"m-1
 		t.Fatalf("%v %s", err, out)
 	}
 	of := c.top("ask").attr("loops.run.id")
-	for series, want := range map[string]string{`loops_tokens_total{project="shop",loop="ask",model="m-1",type="input"}`: "11", `loops_cost_usd_total{project="shop",loop="ask",model="m-1"}`: "0.25"} {
+	for series, want := range map[string]string{
+		`loops_tokens_total{project="shop",loop="ask",model="m-1",type="input"}`: "11",
+		`loops_cost_usd_total{project="shop",loop="ask",model="m-1"}`:            "0.25",
+	} {
 		if got := c.point(of + " " + series); got != want {
 			t.Errorf("%s was sent as %q, not %s", series, got, want)
 		}
@@ -107,8 +114,10 @@ printf '%s\n' '{"type":"system","subtype":"init","session_id":"s-1","model":"m-1
 			continue
 		}
 		for key, want := range map[string]string{
-			"gen_ai.input.messages": "use ***(API_KEY) for it", "gen_ai.output.messages": "the key is ***(API_KEY)", "gen_ai.operation.name": "invoke_agent",
-			"gen_ai.provider.name": "anthropic", "gen_ai.agent.name": "claude", "gen_ai.conversation.id": "s-1", "gen_ai.usage.input_tokens": "11", "gen_ai.usage.output_tokens": "7",
+			"gen_ai.input.messages": "use ***(API_KEY) for it", "gen_ai.output.messages": "the key is ***(API_KEY)",
+			"gen_ai.operation.name": "invoke_agent",
+			"gen_ai.provider.name":  "anthropic", "gen_ai.agent.name": "claude", "gen_ai.conversation.id": "s-1",
+			"gen_ai.usage.input_tokens": "11", "gen_ai.usage.output_tokens": "7",
 		} {
 			if got := s.attr(key); !strings.Contains(got, want) {
 				t.Errorf("%s is %q, without %q", key, got, want)
@@ -119,8 +128,8 @@ printf '%s\n' '{"type":"system","subtype":"init","session_id":"s-1","model":"m-1
 	t.Error("there is no span of a prompt")
 }
 
-// TestTraceDisturbed: a run that is paused in a branch, extended, stopped in an item, and killed in the sub-loop of an item
-// is one trace with each step once, and its metrics are those of its record, on each store.
+// TestTraceDisturbed: a run that is paused in a branch, extended, stopped in an item, and killed in the
+// sub-loop of an item is one trace with each step once, and its metrics are those of its record, on each store.
 func TestTraceDisturbed(t *testing.T) {
 	t.Parallel()
 	gate := func(name string) string {
@@ -130,9 +139,13 @@ func TestTraceDisturbed(t *testing.T) {
 		"left: {action: '", "left: {action: '"+gate("left"),
 		"parallel: 2\n    action: '", "parallel: 2\n    action: '"+gate("list"),
 	).Replace(tracedLoop)
-	inner := strings.Replace(innerLoop, "x: {action: '", "x: {action: 'if [ -e arm ]; then "+strings.ReplaceAll(gate("inner"), "'", "")+"fi; ", 1)
+	inner := strings.Replace(innerLoop, "x: {action: '", "x: {action: 'if [ -e arm ]; then "+
+		strings.ReplaceAll(gate("inner"), "'", "")+"fi; ", 1)
 	postgres := startPostgres(t)
-	for name, store := range map[string]string{"dir": "dir", "sqlite": "sqlite:.loops/runs.db", "postgres": postgres.URL("traces")} {
+	for name, store := range map[string]string{
+		"dir": "dir", "sqlite": "sqlite:.loops/runs.db",
+		"postgres": postgres.URL("traces"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCollector(t)
@@ -180,7 +193,10 @@ func TestTraceDisturbed(t *testing.T) {
 			open("go.inner")
 			do("resume", "-q", "traced")
 			all := c.whole()
-			for name, n := range map[string]int{"traced": 3, "a": 1, "both": 1, "list": 1, "each": 1, "rest": 1, "sub": 1, "x": 4, "y": 4, "left": 2, "right": 1, "#1": 2, "#2": 2, "#3": 1, "wait paused": 1} {
+			for name, n := range map[string]int{
+				"traced": 3, "a": 1, "both": 1, "list": 1, "each": 1, "rest": 1,
+				"sub": 1, "x": 4, "y": 4, "left": 2, "right": 1, "#1": 2, "#2": 2, "#3": 1, "wait paused": 1,
+			} {
 				if got := count(all, name); got != n {
 					t.Errorf("%d spans are called %s, not %d", got, name, n)
 				}

@@ -90,12 +90,17 @@ func (c *collector) take(w http.ResponseWriter, r *http.Request) {
 // add takes a span. The caller holds mu.
 func (c *collector) add(s sentSpan) {
 	id := s.TraceID + "/" + s.SpanID
-	if was, again := c.spans[id]; again && (was.Name != s.Name || was.ParentSpanID != s.ParentSpanID || was.StartTimeUnixNano != s.StartTimeUnixNano || was.EndTimeUnixNano > s.EndTimeUnixNano) {
+	if was, again := c.spans[id]; again &&
+		(was.Name != s.Name || was.ParentSpanID != s.ParentSpanID || was.StartTimeUnixNano != s.StartTimeUnixNano ||
+			was.EndTimeUnixNano > s.EndTimeUnixNano) {
 		c.t.Errorf("the id of a span is that of another one: %+v and %+v", was, s)
 	}
 	c.spans[id] = s
 	// nothing else begins at the same moment with the same name below the same span, but branches and items
-	what := strings.Join([]string{s.TraceID, s.ParentSpanID, s.Name, s.StartTimeUnixNano, s.attr("loops.task"), s.attr("loops.step")}, "|")
+	what := strings.Join([]string{
+		s.TraceID, s.ParentSpanID, s.Name, s.StartTimeUnixNano, s.attr("loops.task"),
+		s.attr("loops.step"),
+	}, "|")
 	if other, again := c.steps[what]; again && other != s.SpanID {
 		c.t.Errorf("one span has the ids %s and %s: %s", other, s.SpanID, what)
 	}
@@ -200,7 +205,9 @@ func tracedDir(t *testing.T, more string) string {
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 	writeText(t, filepath.Join(dir, ".loops/traced.yaml"), tracedLoop)
 	writeText(t, filepath.Join(dir, ".loops/inner.yaml"), innerLoop)
-	writeText(t, filepath.Join(dir, ".loops/small.yaml"), "name: small\nscope: [small]\ndescription: does little\ninitial: a\nstates:\n  a: {action: \"true\", next: done}\n  done: {terminal: true}\n")
+	writeText(t, filepath.Join(dir, ".loops/small.yaml"),
+		"name: small\nscope: [small]\ndescription: does little\ninitial: a\nstates:\n"+
+			"  a: {action: \"true\", next: done}\n  done: {terminal: true}\n")
 	writeText(t, filepath.Join(dir, ".loops/config.yaml"), more)
 	return dir
 }
@@ -209,7 +216,8 @@ func tracedDir(t *testing.T, more string) string {
 func traced(t *testing.T, url, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(binary(t), append([]string{"-C", dir}, args...)...)
-	cmd.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT="+url, "TRACEPARENT=00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-01")
+	cmd.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT="+url,
+		"TRACEPARENT=00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-01")
 	return cmd
 }
 
@@ -236,7 +244,8 @@ func TestTrace(t *testing.T) {
 	}
 	all := c.whole()
 	for name, n := range map[string]int{
-		"traced": 1, "a": 1, "both": 1, "list": 1, "each": 1, "rest": 1, "sub": 1, "x": 4, "y": 4, "left": 2, "right": 1, "#1": 2, "#2": 2, "#3": 1,
+		"traced": 1, "a": 1, "both": 1, "list": 1, "each": 1, "rest": 1, "sub": 1, "x": 4, "y": 4, "left": 2,
+		"right": 1, "#1": 2, "#2": 2, "#3": 1,
 		"wait retry": 1, "wait wait": 1, "action": 2 + 1 + 4 + 8,
 	} {
 		if got := count(all, name); got != n {
@@ -246,8 +255,8 @@ func TestTrace(t *testing.T) {
 	parents(t, dir, all)
 }
 
-// TestTraceOfKilledRun: whenever the process of a run is killed, the run continues in its trace, with nothing missing and
-// nothing under two ids.
+// TestTraceOfKilledRun: whenever the process of a run is killed, the run continues in its trace, with nothing
+// missing and nothing under two ids.
 func TestTraceOfKilledRun(t *testing.T) {
 	t.Parallel()
 	seed := uint64(1)
@@ -265,7 +274,9 @@ func TestTraceOfKilledRun(t *testing.T) {
 			var said strings.Builder
 			cmd.Stderr = &said
 			must(t, cmd.Start())
-			timer := time.AfterFunc(time.Duration(random.IntN(700))*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
+			timer := time.AfterFunc(time.Duration(random.IntN(700))*time.Millisecond, func() {
+				_ = cmd.Process.Signal(syscall.SIGKILL)
+			})
 			if killed >= 3 {
 				timer.Stop()
 			}
@@ -317,7 +328,9 @@ func TestTraceWithoutCollector(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
 	for name, answer := range map[string]http.HandlerFunc{
-		"away": nil, "refuses": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) },
+		"away": nil, "refuses": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "no", http.StatusForbidden)
+		},
 		"hangs": func(http.ResponseWriter, *http.Request) { <-hang },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -333,7 +346,8 @@ func TestTraceWithoutCollector(t *testing.T) {
 			}
 			dir := tracedDir(t, "")
 			out, err := traced(t, server.URL, dir, "run", "-q", "traced").CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "spans were not sent to "+server.URL) || !strings.Contains(string(out), "metrics were not sent to "+server.URL) {
+			if err != nil || !strings.Contains(string(out), "spans were not sent to "+server.URL) ||
+				!strings.Contains(string(out), "metrics were not sent to "+server.URL) {
 				t.Errorf("%v %s", err, out)
 			}
 		})

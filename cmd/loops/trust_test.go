@@ -55,7 +55,8 @@ func TestTrustAtATerminal(t *testing.T) {
 		x.types(answer + "\n")
 		return x.ends()
 	}
-	if out := ask("", "run", "fix"); !strings.Contains(out, "loops trust fix") || strings.Contains(out, "Loop completed") {
+	if out := ask("", "run", "fix"); !strings.Contains(out, "loops trust fix") ||
+		strings.Contains(out, "Loop completed") {
 		t.Errorf("after no:\n%s", out)
 	}
 	if out := ask("y", "run", "fix"); !strings.Contains(out, "Loop completed: done") {
@@ -96,7 +97,8 @@ func TestTrustOfExamples(t *testing.T) {
 	dir = cloned(t, ".loops.example/hello.yaml", string(text)+"# more\n")
 	cmd := exec.Command(binary(t), "run", ".loops.example/hello.yaml")
 	cmd.Dir, cmd.Env = dir, cleanEnv(binary(t), dir)
-	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 13 || !strings.Contains(string(out), "loops trust .loops.example/hello.yaml") {
+	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 13 ||
+		!strings.Contains(string(out), "loops trust .loops.example/hello.yaml") {
 		t.Errorf("exit code %d:\n%s", cmd.ProcessState.ExitCode(), out)
 	}
 }
@@ -108,7 +110,8 @@ func TestTrustOfServe(t *testing.T) {
 	dir := cloned(t, ".loops/fix.yaml", foreignLoop+"schedule: '0 3 1 1 *'\n")
 	s := startServe(t, dir)
 	for _, path := range []string{"/schedule", "/api/v1/projects/clone/schedules"} {
-		if status, text := s.ask("GET", path, "", ""); status != http.StatusOK || !strings.Contains(text, "loop fix is not yours: .loops/fix.yaml (eve@example.org)") {
+		if status, text := s.ask("GET", path, "", ""); status != http.StatusOK ||
+			!strings.Contains(text, "loop fix is not yours: .loops/fix.yaml (eve@example.org)") {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
@@ -125,8 +128,8 @@ func TestTrustOfServe(t *testing.T) {
 	endsInBackground(t, dir)
 }
 
-// TestTrustOfWebhooks: a message with the right signature begins no loop that others wrote, until the user of the server
-// trusts it.
+// TestTrustOfWebhooks: a message with the right signature begins no loop that others wrote, until the user of
+// the server trusts it.
 func TestTrustOfWebhooks(t *testing.T) {
 	t.Parallel()
 	dir := cloned(t, ".loops/greet.yaml", greetLoop)
@@ -139,7 +142,8 @@ func TestTrustOfWebhooks(t *testing.T) {
 	if status, answer := send("1"); status != http.StatusServiceUnavailable || answer["run"] != nil {
 		t.Errorf("before: %d %v", status, answer)
 	}
-	if out := testenv.Loops(t, dir, cleanEnv(binary(t), dir), "list"); !strings.Contains(out, "greet") || strings.Contains(out, "greet-") {
+	if out := testenv.Loops(t, dir, cleanEnv(binary(t), dir), "list"); !strings.Contains(out, "greet") ||
+		strings.Contains(out, "greet-") {
 		t.Errorf("there is a run:\n%s", out)
 	}
 	testenv.Loops(t, dir, append(cleanEnv(binary(t), dir), "XDG_STATE_HOME="+s.state), "trust", "greet")

@@ -15,12 +15,16 @@ import (
 func suspendingProject(t *testing.T, dir string) {
 	t.Helper()
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
-	writeText(t, filepath.Join(dir, ".loops/config.yaml"), "hosts:\n  mine: {program: ./ask, args: [\"{prompt}\"], format: jsonl, text: {path: text, when: {type: say}}, "+
-		"error: error, status: code, done: {when: {type: end}}}\n")
-	writeText(t, filepath.Join(dir, ".loops/asks.yaml"), "name: asks\ndescription: Asks an agent.\nscope: [x]\ninitial: a\nllm: {host: mine}\nstates:\n"+
-		"  a: {action: hi, action_type: prompt, next: done}\n  done: {terminal: true}\n")
-	writeText(t, filepath.Join(dir, "ask"), "#!/bin/sh\n[ -e login ] || { echo '{\"type\": \"end\", \"error\": \"401 log in\", \"code\": 401}'; exit 1; }\n"+
-		"echo '{\"type\": \"say\", \"text\": \"ready\"}'; echo '{\"type\": \"end\"}'\n")
+	writeText(t, filepath.Join(dir, ".loops/config.yaml"),
+		"hosts:\n  mine: {program: ./ask, args: [\"{prompt}\"], format: jsonl, text: {path: text, when: {type: say}}, "+
+			"error: error, status: code, done: {when: {type: end}}}\n")
+	writeText(t, filepath.Join(dir, ".loops/asks.yaml"),
+		"name: asks\ndescription: Asks an agent.\nscope: [x]\ninitial: a\nllm: {host: mine}\nstates:\n"+
+			"  a: {action: hi, action_type: prompt, next: done}\n  done: {terminal: true}\n")
+	writeText(t, filepath.Join(dir, "ask"),
+		"#!/bin/sh\n[ -e login ] || { echo '{\"type\": \"end\", \"error\": \"401 log in\", \"code\": "+
+			"401}'; exit 1; }\n"+
+			"echo '{\"type\": \"say\", \"text\": \"ready\"}'; echo '{\"type\": \"end\"}'\n")
 	must(t, os.Chmod(filepath.Join(dir, "ask"), 0o755))
 }
 
@@ -53,7 +57,8 @@ func TestUnblock(t *testing.T) {
 		}
 		s.checkAnswer("unblocked", text)
 		s.until(run, `"status": "completed"`)
-		if status, text := s.ask("POST", all+run+"/unblock", "application/json", "{}"); status != http.StatusConflict || !strings.Contains(text, "is not suspended") {
+		if status, text := s.ask("POST", all+run+"/unblock", "application/json", "{}"); status !=
+			http.StatusConflict || !strings.Contains(text, "is not suspended") {
 			t.Errorf("a run that completed: %d %s", status, text)
 		}
 		if _, page := s.ask("GET", "/p/shop/runs/"+run, "", ""); strings.Contains(page, "Done: unblock") {
@@ -67,7 +72,8 @@ func TestUnblock(t *testing.T) {
 		suspendingProject(t, dir)
 		a := agentIn(t, dir, cleanEnv(binary(t), dir))
 		a.ask("run", map[string]any{"name": "asks", "wait_seconds": 60})
-		if said := a.fail("unblock", map[string]any{"suspended_by": "other"}); !strings.Contains(said, "runs are suspended by mine") {
+		if said := a.fail("unblock", map[string]any{"suspended_by": "other"}); !strings.Contains(said,
+			"runs are suspended by mine") {
 			t.Error(said)
 		}
 		writeText(t, filepath.Join(dir, "login"), "")
@@ -75,12 +81,14 @@ func TestUnblock(t *testing.T) {
 		if runs, _ := done["runs"].([]any); len(runs) != 1 {
 			t.Errorf("%v", done)
 		}
-		testenv.Wait(t, "the run completes", func() bool { return a.ask("status", map[string]any{"run": "asks"})["status"] == "completed" })
+		testenv.Wait(t, "the run completes", func() bool {
+			return a.ask("status", map[string]any{"run": "asks"})["status"] == "completed"
+		})
 	})
 }
 
-// TestStopSuspended: a suspended run is stopped by the button on its page, by the API, by the tool of an agent and by the key of watch;
-// unblock does not continue it then.
+// TestStopSuspended: a suspended run is stopped by the button on its page, by the API, by the tool of an agent
+// and by the key of watch; unblock does not continue it then.
 func TestStopSuspended(t *testing.T) {
 	t.Parallel()
 	t.Run("page", func(t *testing.T) {
@@ -99,19 +107,23 @@ func TestStopSuspended(t *testing.T) {
 		if !strings.Contains(page, "/p/shop/runs/"+runs[0]+"/stop") {
 			t.Error("the page of a suspended run has no button that stops it")
 		}
-		if status, text := s.ask("POST", "/p/shop/runs/"+runs[0]+"/stop", "application/x-www-form-urlencoded", ""); status >= http.StatusBadRequest {
+		if status, text := s.ask("POST", "/p/shop/runs/"+runs[0]+"/stop", "application/x-www-form-urlencoded",
+			""); status >= http.StatusBadRequest {
 			t.Errorf("the button: %d %s", status, text)
 		}
-		if status, text := s.ask("POST", all+runs[1]+"/stop", "application/json", "{}"); status != http.StatusOK || !strings.Contains(text, `"status": "user_stopped"`) {
+		if status, text := s.ask("POST", all+runs[1]+"/stop", "application/json", "{}"); status != http.StatusOK ||
+			!strings.Contains(text, `"status": "user_stopped"`) {
 			t.Errorf("the API: %d %s", status, text)
 		}
 		for _, run := range runs {
 			s.until(run, `"outcome": "stopped"`)
 		}
-		if status, text := s.ask("POST", all+runs[1]+"/stop", "application/json", "{}"); status != http.StatusNotFound || !strings.Contains(text, "nothing to stop") {
+		if status, text := s.ask("POST", all+runs[1]+"/stop", "application/json", "{}"); status !=
+			http.StatusNotFound || !strings.Contains(text, "nothing to stop") {
 			t.Errorf("a run that is stopped: %d %s", status, text)
 		}
-		if status, text := s.ask("POST", all+runs[1]+"/unblock", "application/json", "{}"); status != http.StatusConflict || !strings.Contains(text, "is not suspended") {
+		if status, text := s.ask("POST", all+runs[1]+"/unblock", "application/json", "{}"); status !=
+			http.StatusConflict || !strings.Contains(text, "is not suspended") {
 			t.Errorf("unblock of a run that is stopped: %d %s", status, text)
 		}
 	})
@@ -130,7 +142,8 @@ func TestStopSuspended(t *testing.T) {
 			t.Errorf("it is %v", is["outcome"])
 		}
 		writeText(t, filepath.Join(dir, "login"), "")
-		if done := a.ask("unblock", map[string]any{"suspended_by": "mine"}); done["runs"] != nil && len(done["runs"].([]any)) > 0 {
+		if done := a.ask("unblock", map[string]any{"suspended_by": "mine"}); done["runs"] != nil &&
+			len(done["runs"].([]any)) > 0 {
 			t.Errorf("unblock continues %v", done["runs"])
 		}
 	})

@@ -17,7 +17,8 @@ import (
 
 // readCalls read a file.
 var readCalls = map[uint64]bool{
-	unix.SYS_OPENAT: true, unix.SYS_READ: true, unix.SYS_PREAD64: true, unix.SYS_READV: true, unix.SYS_PREADV: true, unix.SYS_GETDENTS64: true,
+	unix.SYS_OPENAT: true, unix.SYS_READ: true, unix.SYS_PREAD64: true, unix.SYS_READV: true, unix.SYS_PREADV: true,
+	unix.SYS_GETDENTS64: true,
 }
 
 // unreadableLoop is capped, and its process dies when it is resumed: its journal has two whole memories, so that it can
@@ -34,8 +35,10 @@ states:
 
 // looksAtRuns are commands that read what is recorded of a run.
 var looksAtRuns = []string{
-	"history ID", "history ID -v -n 0 --json", "events ID --json", "explain ID --json", "status ID --json", "list --running", "logs ID",
-	"graph ID", "stats LOOP --json", "cost LOOP --json", "status", "report ID -o -", "report ID --format junit -o -", "export ID -o run.tar.gz --force",
+	"history ID", "history ID -v -n 0 --json", "events ID --json", "explain ID --json", "status ID --json",
+	"list --running", "logs ID",
+	"graph ID", "stats LOOP --json", "cost LOOP --json", "status", "report ID -o -", "report ID --format junit -o -",
+	"export ID -o run.tar.gz --force",
 	"store copy dir sqlite:other.db", "fork ID --at 2 --dry-run",
 }
 
@@ -46,7 +49,11 @@ var looksAtRuns = []string{
 func TestUnreadableJournal(t *testing.T) {
 	t.Parallel()
 	testenv.Tracing(t)
-	for i, c := range []struct{ store, file string }{{"dir", "events"}, {"dir", "state.json"}, {"sqlite:runs.db", "runs.db"}} {
+	for i, c := range []struct{ store, file string }{
+		{"dir", "events"},
+		{"dir", "state.json"},
+		{"sqlite:runs.db", "runs.db"},
+	} {
 		for j, loop := range []string{"ended", "open"} {
 			t.Run(storeName(c.store)+"/"+c.file+"/"+loop, func(t *testing.T) {
 				t.Parallel()
@@ -80,7 +87,8 @@ func TestUnreadableJournal(t *testing.T) {
 func newUnreadable(t *testing.T, store, loop string) (d crashDir, id string) {
 	d = crashDir{t.TempDir(), store}
 	must(t, os.Mkdir(filepath.Join(d.cwd, ".loops"), 0o755))
-	must(t, os.WriteFile(filepath.Join(d.cwd, ".loops", loop+".yaml"), []byte(strings.ReplaceAll(unreadableLoop, "LOOP", loop)), 0o644))
+	must(t, os.WriteFile(filepath.Join(d.cwd, ".loops", loop+".yaml"),
+		[]byte(strings.ReplaceAll(unreadableLoop, "LOOP", loop)), 0o644))
 	do := func(code float64, args ...string) {
 		t.Helper()
 		if got := d.start(t, args...).end(t, 0); got != code {
@@ -100,7 +108,8 @@ func newUnreadable(t *testing.T, store, loop string) (d crashDir, id string) {
 		return d, d.newest(t, loop)
 	}
 	id = d.newest(t, loop)
-	events, parts := filepath.Join(d.cwd, ".loops/.running", id+".events.jsonl"), filepath.Join(d.cwd, ".loops/.running", id+".events")
+	events, parts := filepath.Join(d.cwd, ".loops/.running", id+".events.jsonl"),
+		filepath.Join(d.cwd, ".loops/.running", id+".events")
 	if loop == "ended" {
 		events = globOne(t, filepath.Join(d.cwd, ".loops/.history/*/events.jsonl"))
 		parts = strings.TrimSuffix(events, ".jsonl")
@@ -155,7 +164,8 @@ func (d crashDir) unreadable(t *testing.T, in interference, look string) (told i
 					continue // it is a view of the journal, but for when the run was recorded last
 				}
 				if !strings.Contains(numbers.ReplaceAllString(said, "N"), line) {
-					t.Errorf("%s, read %d of %d, %s: it exits with 0 and does not print %q, but\n%s", look, n, calls, hit, line, cut(said, 800))
+					t.Errorf("%s, read %d of %d, %s: it exits with 0 and does not print %q, but\n%s", look, n, calls,
+						hit, line, cut(said, 800))
 					break
 				}
 			}

@@ -47,7 +47,8 @@ func TestAnswerThatCouldNotBeRecorded(t *testing.T) {
 				switch {
 				case code == 0 && !asks:
 					open = ""
-				case code == 74 && strings.Contains(text, "not certain whether the answer was recorded") && strings.Contains(text, "loops status "+open):
+				case code == 74 && strings.Contains(text, "not certain whether the answer was recorded") &&
+					strings.Contains(text, "loops status "+open):
 					unsure++
 					if !asks {
 						open = ""

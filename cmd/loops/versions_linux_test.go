@@ -15,9 +15,10 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestVersions reads what earlier versions recorded, as tools/release/fixture.sh let them: every run is listed, explained,
-// exported into another project, forked and resumed, on the store it was recorded in. What is expected is beside it, in
-// want. `make torture` does so on all stores; otherwise each version is read from files and from one kind of database.
+// TestVersions reads what earlier versions recorded, as tools/release/fixture.sh let them: every run is listed,
+// explained, exported into another project, forked and resumed, on the store it was recorded in. What is
+// expected is beside it, in want. `make torture` does so on all stores; otherwise each version is read from
+// files and from one kind of database.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	versions, err := filepath.Glob("testdata/versions/*")
@@ -48,7 +49,9 @@ func TestVersions(t *testing.T) {
 				here := store == "dir" && recordedHere(t, dir)
 				got := p.use(t)
 				if here {
-					got = strings.Replace(got, "paused interrupted, 1 steps, in b; explain 0; export 0; fork 0; resume 0; import 0", "paused running, 1 steps, in b; explain 0; export 9; fork 0; resume 9; import 4", 1)
+					got = strings.Replace(got, "paused interrupted, 1 steps, in b; explain 0; export 0; fork 0; "+
+						"resume 0; import 0", "paused running, 1 steps, in b; explain 0; export 9; fork 0; "+
+						"resume 9; import 4", 1)
 				}
 				testenv.Golden(t, filepath.Join(folder, store+".want"), got)
 			})
@@ -155,7 +158,9 @@ func loadPostgres(t *testing.T, url, schema, dump string) {
 	must(t, err)
 	defer db.Close()
 	// psql's own
-	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(s string) bool { return strings.HasPrefix(s, `\`) })
+	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(s string) bool {
+		return strings.HasPrefix(s, `\`)
+	})
 	script := "CREATE SCHEMA " + schema + ";\n" + strings.ReplaceAll(strings.Join(lines, "\n"), "public.", schema+".")
 	if _, err := db.ExecContext(t.Context(), script); err != nil {
 		t.Fatal(err)

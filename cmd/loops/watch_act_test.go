@@ -41,7 +41,9 @@ func TestWatchActs(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, ".loops", "ship.yaml"), []byte(sometimes), 0o644))
 	must(t, os.WriteFile(filepath.Join(dir, ".loops", "try.yaml"), []byte(try), 0o644))
 	for name, script := range map[string]string{
-		"pager":  "#!/bin/bash\ncat >paged\necho $$ >pid\ntrap 'echo caught >>paged' INT\nread -r -p 'a page: ' line </dev/tty\nread -r -p 'again: ' line </dev/tty\necho \"left by $line\" >>paged\n",
+		"pager": "#!/bin/bash\ncat >paged\necho $$ >pid\ntrap 'echo caught >>paged' INT\n" +
+			"read -r -p 'a page: ' line </dev/tty\nread -r -p 'again: ' line </dev/tty\n" +
+			"echo \"left by $line\" >>paged\n",
 		"editor": "#!/bin/bash\necho \"$1\" >edited\n",
 		"broken": "#!/bin/bash\nexit 3\n",
 	} {
@@ -61,7 +63,8 @@ func TestWatchActs(t *testing.T) {
 	w.see("▸✗ ship-")
 	w.see("failed")
 	w.until("the reason is seen whole", func() bool {
-		return strings.Contains(strings.Join(strings.Fields(strings.Join(w.lines(), " ")), " "), `the first one is TestTotal of the cart of a customer in Norway")`)
+		return strings.Contains(strings.Join(strings.Fields(strings.Join(w.lines(), " ")), " "),
+			`the first one is TestTotal of the cart of a customer in Norway")`)
 	})
 	w.press("e")
 	w.see("Run ship-")

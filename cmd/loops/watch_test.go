@@ -87,7 +87,9 @@ func startWatch(t *testing.T, dir string, env []string, rows, cols uint16, args 
 }
 
 // startOnTerminal starts any program on a terminal of its own.
-func startOnTerminal(t *testing.T, dir string, env []string, rows, cols uint16, program string, args ...string) *watching {
+func startOnTerminal(t *testing.T, dir string, env []string, rows, cols uint16, program string,
+	args ...string,
+) *watching {
 	t.Helper()
 	far, near, err := pty.Open()
 	must(t, err)
@@ -207,7 +209,8 @@ func (w *watching) end(code int) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		raw := w.raw.String()
-		return strings.LastIndex(raw, "\x1b[?1049l") > strings.LastIndex(raw, "\x1b[?1049h") && strings.LastIndex(raw, "\x1b[?25h") > strings.LastIndex(raw, "\x1b[?25l")
+		return strings.LastIndex(raw, "\x1b[?1049l") > strings.LastIndex(raw, "\x1b[?1049h") &&
+			strings.LastIndex(raw, "\x1b[?25h") > strings.LastIndex(raw, "\x1b[?25l")
 	})
 }
 
@@ -336,7 +339,8 @@ func TestWatchAppears(t *testing.T) {
 	must(t, pty.Setsize(w.near, &pty.Winsize{Rows: 16, Cols: 40}))
 	w.until("the last of 16 lines names the keys", func() bool {
 		lines := w.lines()
-		return len(lines) == 16 && strings.HasPrefix(lines[15], "? help") && !strings.Contains(strings.Join(lines, "\n"), "Log tock-")
+		return len(lines) == 16 && strings.HasPrefix(lines[15], "? help") &&
+			!strings.Contains(strings.Join(lines, "\n"), "Log tock-")
 	})
 	took := 1
 	for _, stop := range []func(){
@@ -387,8 +391,8 @@ func TestWatchJobs(t *testing.T) {
 	}
 }
 
-// TestWatchPagerStopped wants Ctrl-Z in a pager to stop it and watch, fg to bring the pager back, and the end of that the
-// screen.
+// TestWatchPagerStopped wants Ctrl-Z in a pager to stop it and watch, fg to bring the pager back, and the end
+// of that the screen.
 func TestWatchPagerStopped(t *testing.T) {
 	t.Parallel()
 	dir, env := watchProject(t, "dir", ticking)
@@ -422,9 +426,11 @@ func TestWatchPagerStopped(t *testing.T) {
 func TestWatchQueue(t *testing.T) {
 	t.Parallel()
 	dir, env := watchProject(t, "dir", ticking)
-	must(t, os.WriteFile(filepath.Join(dir, ".loops", "tock.yaml"), []byte(strings.ReplaceAll(ticking, "tick", "tock")), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "tock.yaml"),
+		[]byte(strings.ReplaceAll(ticking, "tick", "tock")), 0o644))
 	loopsIn(t, dir, env, "run", "-b", "tock", "--queue")
-	if out := loopsIn(t, dir, env, "watch", "--once"); !regexp.MustCompile(`(?m)  tock [0-9a-f]{8}  queued .*  waits for `).MatchString(out) {
+	if out := loopsIn(t, dir, env, "watch",
+		"--once"); !regexp.MustCompile(`(?m)  tock [0-9a-f]{8}  queued .*  waits for `).MatchString(out) {
 		t.Errorf("who waits is not printed:\n%s", out)
 	}
 	w := startWatch(t, dir, env, 24, 100, "tock")

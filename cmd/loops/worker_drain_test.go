@@ -24,11 +24,13 @@ func TestWorkersDrained(t *testing.T) {
 	id := f.submit("three")
 	one := f.worker()
 	f.until("the first worker has the run", func() bool { return len(f.lines("steps")) == 2 })
-	if out, err := f.command("workers", "drain", "nobody").CombinedOutput(); err == nil || !strings.Contains(string(out), `there is no worker "nobody"`) {
+	if out, err := f.command("workers", "drain", "nobody").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), `there is no worker "nobody"`) {
 		t.Errorf("a worker that is not there: %s", out)
 	}
 	first := f.loops("workers", "--json", "--jq", ".[].worker_id")
-	if out, err := f.command("workers", "drain", first[:len(first)-1]+"?").CombinedOutput(); err == nil || !strings.Contains(string(out), "; did you mean "+first+"?") {
+	if out, err := f.command("workers", "drain", first[:len(first)-1]+"?").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "; did you mean "+first+"?") {
 		t.Errorf("a mistyped worker: %s", out)
 	}
 	two := f.worker()
@@ -55,31 +57,36 @@ func TestWorkersDrained(t *testing.T) {
 		second = f.loops("workers", "--json", "--jq", `.[] | select(.runs != []) | .worker_id`)
 		return second != ""
 	})
-	if _, page := web.ask("GET", "/workers", "", ""); !strings.Contains(page, `name="worker" value="`+second+`"`) || !strings.Contains(page, "workers drain "+second) {
+	if _, page := web.ask("GET", "/workers", "", ""); !strings.Contains(page, `name="worker" value="`+second+`"`) ||
+		!strings.Contains(page, "workers drain "+second) {
 		t.Errorf("the page of workers cannot drain %s:\n%s", second, page)
 	}
 	project := filepath.Base(f.dir)
 	_, list := web.ask("GET", "/api/v1/projects/"+project+"/workers", "", "")
 	web.checkAnswer("workers", list)
-	if status, page := web.ask("POST", "/p/"+project+"/workers/drain", "application/x-www-form-urlencoded", "worker="+second); status != http.StatusOK || !strings.Contains(page, "<h1>Workers</h1>") {
+	if status, page := web.ask("POST", "/p/"+project+"/workers/drain", "application/x-www-form-urlencoded",
+		"worker="+second); status != http.StatusOK || !strings.Contains(page, "<h1>Workers</h1>") {
 		t.Errorf("the page answers %d\n%s", status, page)
 	}
 	ended(two)
 	f.until("the third worker has the run", func() bool { return len(f.lines("steps")) == 4 })
-	if status, text := web.ask("POST", "/api/v1/projects/"+project+"/workers/drain", "application/json", `{"worker": "`+second+`"}`); status != http.StatusNotFound {
+	if status, text := web.ask("POST", "/api/v1/projects/"+project+"/workers/drain", "application/json",
+		`{"worker": "`+second+`"}`); status != http.StatusNotFound {
 		t.Errorf("a worker that has ended is drained again: %d %s", status, text)
 	}
 	third := f.loops("workers", "--json", "--jq", ".[].worker_id")
 	var answer struct {
 		Worker string `json:"worker_id"`
 	}
-	_, text := web.ask("POST", "/api/v1/projects/"+project+"/workers/drain", "application/json", `{"worker": "`+third+`"}`)
+	_, text := web.ask("POST", "/api/v1/projects/"+project+"/workers/drain", "application/json",
+		`{"worker": "`+third+`"}`)
 	web.checkAnswer("drained", text)
 	if must(t, json.Unmarshal([]byte(text), &answer)); answer.Worker != third {
 		t.Errorf("the API answers %s", text)
 	}
 	ended(three)
-	if log := workerLog(f); !strings.Contains(log, "anna asked this worker to end; others have its runs.") || strings.Count(log, "asked this worker to end") != 3 {
+	if log := workerLog(f); !strings.Contains(log, "anna asked this worker to end; others have its runs.") ||
+		strings.Count(log, "asked this worker to end") != 3 {
 		t.Errorf("the workers said\n%s", log)
 	}
 	f.write("go", "")
@@ -109,7 +116,8 @@ func TestDrainedRunIsNotItsUsers(t *testing.T) {
 	_, list := web.ask("GET", "/", "", "")
 	_, object := web.ask("GET", "/api/v1/projects/"+filepath.Base(f.dir)+run, "", "")
 	for view, text := range map[string]string{
-		"status": f.loops("status", id), "status --json": f.loops("status", id, "--json"), "runs": f.loops("runs"), "history": f.loops("history", "three"),
+		"status": f.loops("status", id), "status --json": f.loops("status", id, "--json"), "runs": f.loops("runs"),
+		"history": f.loops("history", "three"),
 		"explain": f.loops("explain", id), "the page": page, "the first page": list, "the API": object,
 	} {
 		if !strings.Contains(text, waits) {
@@ -117,16 +125,23 @@ func TestDrainedRunIsNotItsUsers(t *testing.T) {
 		}
 	}
 	labelled := f.submit("three", "--label", "gpu")
-	for _, view := range [][]string{{"status", labelled, "--json"}, {"runs", "--json"}, {"history", "three", "--json"}, {"explain", labelled, "--json"}} {
+	for _, view := range [][]string{
+		{"status", labelled, "--json"},
+		{"runs", "--json"},
+		{"history", "three", "--json"},
+		{"explain", labelled, "--json"},
+	} {
 		text := strings.Join(strings.Fields(f.loops(view...)), " ")
-		if want := `"placement": { "queue": "default", "labels": [ "gpu" ], "open": true, "heard": false, "carried": false, "text": "it waits`; !strings.Contains(text, want) {
+		if want := `"placement": { "queue": "default", "labels": [ "gpu" ], "open": true, "heard": false, "carried": false, "text": "it waits`; !strings.Contains(
+			text, want) {
 			t.Errorf("%v lacks %s:\n%s", view, want, text)
 		}
 	}
 	f.write("go", "")
 	f.worker()
 	f.until("the run is over", func() bool { return f.status(id) == "completed" })
-	if text := f.loops("status", labelled); !strings.Contains(text, "it waits for a worker of queue default with gpu, and none is heard of") {
+	if text := f.loops("status", labelled); !strings.Contains(text,
+		"it waits for a worker of queue default with gpu, and none is heard of") {
 		t.Errorf("a run that no worker may take:\n%s", text)
 	}
 }
@@ -136,12 +151,14 @@ func TestServeOverPostgres(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)
 	f.write(".loops/asks.yaml", askLoop)
-	f.write(".loops/hold.yaml", "name: hold\ndescription: Works until it is stopped.\ninitial: work\nstates:\n  work: {action: 'sleep 300', next: done}\n  done: {terminal: true}\n")
+	f.write(".loops/hold.yaml", "name: hold\ndescription: Works until it is stopped.\ninitial: work\nstates:\n"+
+		"  work: {action: 'sleep 300', next: done}\n  done: {terminal: true}\n")
 	web := startServe(t, f.dir, "--store", f.store)
 	f.worker()
 	submitted := f.submit("asks")
 	web.until(submitted, `"waiting"`)
-	if _, page := web.ask("GET", "/p/"+filepath.Base(f.dir)+"/runs/"+submitted, "", ""); !strings.Contains(page, `name="choice" value="good"`) {
+	if _, page := web.ask("GET", "/p/"+filepath.Base(f.dir)+"/runs/"+submitted, "", ""); !strings.Contains(page,
+		`name="choice" value="good"`) {
 		t.Fatalf("the page does not ask the question:\n%s", page)
 	}
 	web.post("/runs/"+submitted+"/answer", `{"choice": "good"}`)
@@ -157,7 +174,8 @@ func TestServeOverPostgres(t *testing.T) {
 			t.Errorf("the first page lacks run %s", id)
 		}
 	}
-	if _, events := web.ask("GET", "/api/v1/projects/"+filepath.Base(f.dir)+"/runs/"+submitted+"/events", "", ""); !strings.Contains(events, `"loop_complete"`) {
+	if _, events := web.ask("GET", "/api/v1/projects/"+filepath.Base(f.dir)+"/runs/"+submitted+"/events", "",
+		""); !strings.Contains(events, `"loop_complete"`) {
 		t.Errorf("its events are %s", events)
 	}
 }

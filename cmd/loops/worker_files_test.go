@@ -77,7 +77,10 @@ func (f gitFleet) machine() machine {
 	f.t.Helper()
 	m := machine{f.fleet}
 	m.dir = f.t.TempDir()
-	m.env = []string{"HOME=" + m.dir, "XDG_STATE_HOME=" + filepath.Join(m.dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(m.dir, "config"), "WAITS=" + f.waits, "EMAIL=t@localhost"}
+	m.env = []string{
+		"HOME=" + m.dir, "XDG_STATE_HOME=" + filepath.Join(m.dir, "state"),
+		"XDG_CONFIG_HOME=" + filepath.Join(m.dir, "config"), "WAITS=" + f.waits, "EMAIL=t@localhost",
+	}
 	must(f.t, os.MkdirAll(filepath.Join(m.dir, "config/loops"), 0o700))
 	m.write("config/loops/config.yaml", "files: {remote: "+f.remote+"}\n")
 	return m
@@ -104,7 +107,8 @@ func TestWorkerFilesTravel(t *testing.T) {
 	f.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-q", "--allow-empty", "-m", "not pushed")
 	f.write("steps", "changed\n")
 	out, err := f.command("submit", "three", "--at", "1h").CombinedOutput()
-	if must(t, err); !strings.Contains(string(out), "there are changes that are not in commit") || !strings.Contains(string(out), "is on no branch of a remote") {
+	if must(t, err); !strings.Contains(string(out), "there are changes that are not in commit") ||
+		!strings.Contains(string(out), "is on no branch of a remote") {
 		t.Errorf("submit says %s", out)
 	}
 	f.git("reset", "-q", "--hard", "HEAD^")
@@ -145,8 +149,8 @@ func TestWorkerFilesTravel(t *testing.T) {
 	}
 }
 
-// TestWorkerMemoryTravels: what a run leaves in the memory of its loop is on its ref: the worker that takes it over has what
-// the first one left, once, and a run begins with the memory of its commit.
+// TestWorkerMemoryTravels: what a run leaves in the memory of its loop is on its ref: the worker that takes it
+// over has what the first one left, once, and a run begins with the memory of its commit.
 func TestWorkerMemoryTravels(t *testing.T) {
 	t.Parallel()
 	f := newGitFleet(t)
@@ -162,7 +166,8 @@ states:
   done: {terminal: true}
 `)
 	must(t, os.MkdirAll(filepath.Join(f.dir, ".loops/memory"), 0o755))
-	f.write(memory, `{"id":"old/1","run":"old","state":"a","at":"2026-01-02T03:04:05.000000+00:00","fact":"known before"}`+"\n")
+	f.write(memory,
+		`{"id":"old/1","run":"old","state":"a","at":"2026-01-02T03:04:05.000000+00:00","fact":"known before"}`+"\n")
 	f.git("add", "-A")
 	f.commit("memory")
 
@@ -194,8 +199,10 @@ states:
 	}
 	next := f.submit("learns")
 	f.until("the next run is completed", func() bool { return f.status(next) == "completed" })
-	if got := facts(next); got != "known before, learned in a, learned in b" || strings.Contains(f.kept(next, memory), id) {
-		t.Errorf("the ref of the next run, which begins with its commit, has the facts %q:\n%s", got, f.kept(next, memory))
+	if got := facts(next); got != "known before, learned in a, learned in b" ||
+		strings.Contains(f.kept(next, memory), id) {
+		t.Errorf("the ref of the next run, which begins with its commit, has the facts %q:\n%s", got,
+			f.kept(next, memory))
 	}
 }
 
@@ -206,15 +213,19 @@ func TestWorkerFilesRefused(t *testing.T) {
 	must(t, os.WriteFile(f.waits, nil, 0o600))
 	m := f.machine()
 	m.write("config/loops/config.yaml", "")
-	if out, err := m.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "this folder is in no project, and files.remote is not set: start the worker in a checkout of the project without files.mode: git, or set files.remote") {
+	if out, err := m.command("worker").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "this folder is in no project, and files.remote is not set: start the worker "+
+			"in a checkout of the project without files.mode: git, or set files.remote") {
 		t.Errorf("a worker without a repository says %s", out)
 	}
 	m.write("config/loops/config.yaml", "files: {mode: git}\n")
-	if out, err := m.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "files.mode is git, and files.remote is not set") {
+	if out, err := m.command("worker").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "files.mode is git, and files.remote is not set") {
 		t.Errorf("a worker that is told to use git says %s", out)
 	}
 	m.write("config/loops/config.yaml", "files: {remote: --upload-pack=touch x}\n")
-	if out, err := m.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "remote is the address of a repository") {
+	if out, err := m.command("worker").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "remote is the address of a repository") {
 		t.Errorf("a worker with an option for a repository says %s", out)
 	}
 	m.write("config/loops/config.yaml", "files: {remote: "+f.remote+"}\n")
@@ -263,7 +274,9 @@ func TestWorkerFilesAway(t *testing.T) {
 	f.until("the run is interrupted", func() bool { return f.status(id) == "interrupted" })
 	must(t, os.Rename(f.remote, f.remote+".away"))
 	two.worker()
-	f.until("the second worker cannot reach the files", func() bool { return strings.Contains(two.log(), "the repository "+f.remote+" cannot be reached") })
+	f.until("the second worker cannot reach the files", func() bool {
+		return strings.Contains(two.log(), "the repository "+f.remote+" cannot be reached")
+	})
 	f.until("that is on record", func() bool {
 		return f.tries(id) == 0 && strings.Contains(f.loops("workers", "--json"), "cannot be reached")
 	})
@@ -285,20 +298,23 @@ states:
   make: {action: "mkdir -p notes; echo made > notes/new; echo x > worker.out", next: done}
   done: {terminal: true}
 `)
-	f.write(".loops/fails.yaml", "from: new\nname: fails\nstates:\n  make: {next: failed}\n  failed: {terminal: true}\n")
+	f.write(".loops/fails.yaml", "from: new\nname: fails\nstates:\n  make: {next: failed}\n"+
+		"  failed: {terminal: true}\n")
 	f.git("add", "-A")
 	f.commit("new")
 	id := f.submit("new")
 	m := f.machine()
 	m.worker()
 	f.until("the worker has said what was not kept", func() bool {
-		return strings.Contains(m.log(), "not kept for other machines, and removed with its work tree when it is completed: worker.out (ignored)")
+		return strings.Contains(m.log(), "not kept for other machines, and removed with its work tree when it is "+
+			"completed: worker.out (ignored)")
 	})
 	f.until("the work tree is removed", func() bool { return len(m.trees()) == 0 })
 	if got := f.kept(id, "notes/new"); got != "made" {
 		t.Errorf("the run has kept %q", got)
 	}
-	if got := f.loops("status", id); !strings.Contains(got, "Not kept:") || !strings.Contains(got, "worker.out (ignored)") {
+	if got := f.loops("status", id); !strings.Contains(got, "Not kept:") ||
+		!strings.Contains(got, "worker.out (ignored)") {
 		t.Errorf("status: %s", got)
 	}
 	if got := f.loops("status", id, "--json"); !strings.Contains(got, `"files_left": "worker.out (ignored)"`) {
@@ -344,7 +360,8 @@ func TestWorkerFilesOfAnotherDatabase(t *testing.T) {
 // tries is how often workers left a run without progress.
 func (f gitFleet) tries(id string) (n int) {
 	f.t.Helper()
-	must(f.t, f.db().QueryRow(`SELECT tries FROM placements WHERE run = (SELECT n FROM runs WHERE id = $1)`, id).Scan(&n))
+	must(f.t, f.db().QueryRow(`SELECT tries FROM placements WHERE run = (SELECT n FROM runs WHERE id = $1)`, id).Scan(
+		&n))
 	return n
 }
 

@@ -34,13 +34,14 @@ func scrape(t *testing.T, address, token string) (status int, text string) {
 	return (&webServer{t: t}).do(&http.Client{Timeout: testenv.Patience}, r)
 }
 
-// TestWorkerMetrics: each of two workers counts what it carried: one that is killed and one that continues its run count
-// together what is on record.
+// TestWorkerMetrics: each of two workers counts what it carried: one that is killed and one that continues its
+// run count together what is on record.
 func TestWorkerMetrics(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
 	f := newFleet(t, workerLease)
-	f.env = append(f.env, "METRICS_TOKEN=sesame", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_METRIC_EXPORT_INTERVAL=50")
+	f.env = append(f.env, "METRICS_TOKEN=sesame", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url,
+		"OTEL_METRIC_EXPORT_INTERVAL=50")
 	f.write(".loops/held.yaml", `name: held
 description: is held once
 initial: a
@@ -52,7 +53,8 @@ states:
 `)
 	one := f.worker("--metrics", "127.0.0.1:0")
 	at := one.metricsAt()
-	if status, text := scrape(t, at, "sesame"); status != http.StatusNotFound || !strings.Contains(text, "serve.metrics") {
+	if status, text := scrape(t, at, "sesame"); status != http.StatusNotFound ||
+		!strings.Contains(text, "serve.metrics") {
 		t.Errorf("metrics are not off: %d %s", status, text)
 	}
 	f.write(".loops/config.yaml", "serve: {metrics: true, metrics_token: {env: METRICS_TOKEN}}\n")
@@ -80,12 +82,15 @@ states:
 		return fmt.Sprintf("%s{project=%q%s} %d", name, project, labels, n)
 	}
 	f.until("the metrics of the first worker are right", has(at,
-		series("loops_runs_started_total", `,loop="held"`, 1), series("loops_steps_total", `,loop="held"`, 1), series("loops_queue_length", `,queue="default"`, 1),
+		series("loops_runs_started_total", `,loop="held"`, 1), series("loops_steps_total", `,loop="held"`, 1),
+		series("loops_queue_length", `,queue="default"`, 1),
 		series("loops_runs_live", `,status="running"`, 1)))
 	if _, text := scrape(t, at, "sesame"); strings.Contains(text, "by-hand") {
 		t.Errorf("a run of another process is counted:\n%s", text)
 	}
-	if text := f.loops("stats", "--prometheus"); !strings.Contains(text, series("loops_queue_length", `,queue="default"`, 1)) || !strings.Contains(text, series("loops_queue_length", "", 0)) {
+	if text := f.loops("stats", "--prometheus"); !strings.Contains(text,
+		series("loops_queue_length", `,queue="default"`, 1)) ||
+		!strings.Contains(text, series("loops_queue_length", "", 0)) {
 		t.Errorf("stats does not count the queues:\n%s", text)
 	}
 	two := f.worker("--metrics", "127.0.0.1:0")
@@ -96,8 +101,10 @@ states:
 	f.write("two", "")
 	f.until("the runs have ended", func() bool { return f.status(id) == "completed" })
 	f.until("the metrics of the second worker are right", has(two.metricsAt(),
-		series("loops_runs_ended_total", `,loop="held",outcome="completed"`, 2), series("loops_runs_started_total", `,loop="held"`, 1),
-		series("loops_runs_resumed_total", `,loop="held"`, 1), series("loops_steps_total", `,loop="held"`, 1+3), series("loops_queue_length", `,queue="default"`, 0)))
+		series("loops_runs_ended_total", `,loop="held",outcome="completed"`, 2),
+		series("loops_runs_started_total", `,loop="held"`, 1),
+		series("loops_runs_resumed_total", `,loop="held"`, 1), series("loops_steps_total", `,loop="held"`, 1+3),
+		series("loops_queue_length", `,queue="default"`, 0)))
 	f.until("a worker has sent its own", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -109,6 +116,7 @@ states:
 		return false
 	})
 	f.until("the process of the run has sent those of the run", func() bool {
-		return c.point(id+fmt.Sprintf(` loops_runs_ended_total{project=%q,loop="held",outcome="completed"}`, project)) == "1"
+		return c.point(id+fmt.Sprintf(` loops_runs_ended_total{project=%q,loop="held",outcome="completed"}`,
+			project)) == "1"
 	})
 }

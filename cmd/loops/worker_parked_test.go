@@ -8,7 +8,8 @@ import (
 
 // state is a loop of one state, which is followed by its end.
 func state(name, keys string) string {
-	return "name: " + name + "\ndescription: waits\ninitial: b\nstates:\n  b:\n" + keys + "\n    next: done\n  done: {terminal: true}\n"
+	return "name: " + name + "\ndescription: waits\ninitial: b\nstates:\n  b:\n" + keys +
+		"\n    next: done\n  done: {terminal: true}\n"
 }
 
 // parkings is how often a worker logged that a run is parked.
@@ -45,7 +46,8 @@ func TestParkedRunNeverContinued(t *testing.T) {
 	db := f.db()
 	half := func(what string) { // a minute passes for those that look
 		t.Helper()
-		_, err := db.Exec(`UPDATE placements SET at = 1 WHERE run IN (SELECT n FROM runs WHERE id IN ($1, $2))`, ids["file"], ids["items"])
+		_, err := db.Exec(`UPDATE placements SET at = 1 WHERE run IN (SELECT n FROM runs WHERE id IN ($1, $2))`,
+			ids["file"], ids["items"])
 		must(t, err)
 		if what != "" {
 			f.until(what, func() bool { return w.parkings(ids["file"]) == 2 && w.parkings(ids["items"]) == 2 })
@@ -53,7 +55,10 @@ func TestParkedRunNeverContinued(t *testing.T) {
 	}
 	half("those that look are parked again")
 	var next int
-	must(t, db.QueryRow(`SELECT count(*) FROM placements WHERE at BETWEEN (extract(epoch FROM now()) + 5) * 1000 AND (extract(epoch FROM now()) + 30) * 1000`).Scan(&next))
+	must(t,
+		db.QueryRow(
+			`SELECT count(*) FROM placements WHERE at BETWEEN (extract(epoch FROM now()) + 5) * 1000 AND (extract(epoch FROM now()) + 30) * 1000`).
+			Scan(&next))
 	if next != 2 {
 		t.Errorf("of two runs %d look within half a minute", next)
 	}
@@ -81,14 +86,17 @@ func TestParkedRunFoundStuck(t *testing.T) {
 	_, err := f.db().Exec(`UPDATE placements SET at = 0`)
 	must(t, err)
 	w = f.worker()
-	f.until("the one whose time has come is over", func() bool { return strings.Contains(f.status(short), "completed") })
+	f.until("the one whose time has come is over", func() bool {
+		return strings.Contains(f.status(short), "completed")
+	})
 	f.until("the other one is parked again", func() bool { return w.parkings(asks) == 1 })
 	later := f.submit("short", "--no-lock")
 	f.until("a run that came later is over", func() bool { return strings.Contains(f.status(later), "completed") })
 	if n := w.parkings(asks); n != 1 {
 		t.Errorf("a run that nobody answers was carried %d times", n)
 	}
-	if said := f.loops("answer", asks, "approve"); !strings.HasSuffix(said, ": approve. The run continues when a worker carries it") {
+	if said := f.loops("answer", asks, "approve"); !strings.HasSuffix(said,
+		": approve. The run continues when a worker carries it") {
 		t.Errorf("answer says %s", said)
 	}
 	f.until("it is over when it was answered", func() bool { return strings.Contains(f.status(asks), "completed") })

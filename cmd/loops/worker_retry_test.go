@@ -100,7 +100,8 @@ func TestRetryOfASignedRun(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)
 	f.env = []string{"XDG_CONFIG_HOME=" + filepath.Join(f.dir, "config")}
-	f.write(".loops/outer.yaml", strings.Replace(signedLoop, `{loop: inner, on_yes: c, on_no: c}`, `{loop: inner, on_yes: c, on_no: failed}
+	f.write(".loops/outer.yaml",
+		strings.Replace(signedLoop, `{loop: inner, on_yes: c, on_no: c}`, `{loop: inner, on_yes: c, on_no: failed}
   failed: {terminal: true, failure: true}`, 1))
 	f.write(".loops/inner.yaml", `name: inner
 description: needs a file

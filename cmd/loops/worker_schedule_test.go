@@ -24,7 +24,9 @@ func TestWorkerSchedules(t *testing.T) {
 	other := f.worker("--queue", "other") // fires none
 	f.write(".loops/other.yaml", state("other", "    action: echo other"))
 	id := f.submit("other", "--queue", "other", "--no-lock")
-	f.until("the worker of another queue carried a run", func() bool { return strings.Contains(f.status(id), "completed") })
+	f.until("the worker of another queue carried a run", func() bool {
+		return strings.Contains(f.status(id), "completed")
+	})
 	if got := f.loops("runs"); strings.Contains(got, "nightly") {
 		t.Errorf("a worker of another queue fired: %s", got)
 	}
@@ -32,7 +34,9 @@ func TestWorkerSchedules(t *testing.T) {
 	f.worker()
 	f.until("it ran", func() bool { return len(f.lines("ran")) > 0 })
 	f.until("the run is completed", func() bool { return f.status("nightly") == "completed" })
-	f.until("the time is on record as started", func() bool { return strings.Contains(f.loops("schedule", "list"), "nightly") })
+	f.until("the time is on record as started", func() bool {
+		return strings.Contains(f.loops("schedule", "list"), "nightly")
+	})
 	if got := f.loops("history", "nightly", "--json", "--jq", "length"); got != "1" {
 		t.Errorf("there are %s runs", got)
 	}
@@ -65,7 +69,8 @@ states:
 	n := len(f.lines("ran"))
 	f.until("it ran again", func() bool { return len(f.lines("ran")) > n })
 	seen := map[string]bool{}
-	for _, at := range strings.Fields(f.loops("schedule", "list", "--json", "--jq", ".[].times[] | select(.state == \"started\") | .at")) {
+	for _, at := range strings.Fields(f.loops("schedule", "list", "--json", "--jq",
+		".[].times[] | select(.state == \"started\") | .at")) {
 		if seen[at] {
 			t.Errorf("the time %s was fired twice", at)
 		}

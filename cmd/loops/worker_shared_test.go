@@ -29,7 +29,8 @@ func TestWorkerFilesShared(t *testing.T) {
 	}
 	f.worker()
 	f.until("the run is over", func() bool { return f.status(id) == "completed" })
-	if got, theirs := strings.Join(f.lines("steps"), " "), strings.Join(other.lines("steps"), " "); got != "a b B c" || theirs != got {
+	if got, theirs := strings.Join(f.lines("steps"), " "),
+		strings.Join(other.lines("steps"), " "); got != "a b B c" || theirs != got {
 		t.Errorf("the steps were %s here and %s there", got, theirs)
 	}
 	wrong.drain()

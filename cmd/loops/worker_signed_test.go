@@ -77,7 +77,8 @@ func TestWorkerSignedRefused(t *testing.T) {
 	other.dir = t.TempDir()
 	must(t, os.Mkdir(filepath.Join(other.dir, ".loops"), 0o755))
 	other.write(".loops/config.yaml", "dispatch: {accept: signed}\n")
-	if out, err := other.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "dispatch.accept is signed, and dispatch.keys names no key") {
+	if out, err := other.command("worker").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "dispatch.accept is signed, and dispatch.keys names no key") {
 		t.Errorf("a worker without keys says %s", out)
 	}
 	other.write(".loops/config.yaml", "dispatch: {accept: signed, keys: ['"+key+"']}\n")
@@ -90,7 +91,8 @@ func TestWorkerSignedRefused(t *testing.T) {
 	strange := f.submit("outer")
 	// a loop that it names is part of it
 	f.write(".loops/inner.yaml", strings.Replace(signedInner, "echo x", "echo y", 1))
-	if out, err := f.command("sign", "--check", "outer").CombinedOutput(); err == nil || !strings.Contains(string(out), "not signed as it is now: outer; to sign it: loops sign outer") {
+	if out, err := f.command("sign", "--check", "outer").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "not signed as it is now: outer; to sign it: loops sign outer") {
 		t.Errorf("a changed loop: %s", out)
 	}
 	cmd := f.command("submit", "outer", "--json", "--jq", ".instance_id")
@@ -99,15 +101,18 @@ func TestWorkerSignedRefused(t *testing.T) {
 	out, err := cmd.Output()
 	must(t, err)
 	stale := strings.TrimSpace(string(out))
-	if want := ".loops/outer.yaml.sig is not of .loops/outer.yaml as it is now"; !strings.Contains(said.String(), want) {
+	if want := ".loops/outer.yaml.sig is not of .loops/outer.yaml as it is now"; !strings.Contains(said.String(),
+		want) {
 		t.Errorf("submit of a changed loop says %q, want %q", said.String(), want)
 	}
 	other.worker("--slots", "3")
 	notes := func(text string) func() bool {
 		return func() bool { return strings.Contains(workerLog(other), text) }
 	}
-	f.until("the changed definition is refused", notes("Run "+forged+" did not begin here: the definition that came with it was changed after it was signed"))
-	f.until("the foreign key is refused", notes("it came signed by "+another+", which is not in dispatch.keys of this worker"))
+	f.until("the changed definition is refused",
+		notes("Run "+forged+" did not begin here: the definition that came with it was changed after it was signed"))
+	f.until("the foreign key is refused",
+		notes("it came signed by "+another+", which is not in dispatch.keys of this worker"))
 	f.until("the unsigned definition is refused", notes("Run "+stale+" did not begin here: "))
 	for _, id := range []string{forged, strange, stale} {
 		if got := f.status(id); got != "queued" {

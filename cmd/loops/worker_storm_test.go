@@ -25,7 +25,8 @@ func TestWorkersKilledAtRandom(t *testing.T) {
 		if n == steps-1 {
 			next = "done"
 		}
-		fmt.Fprintf(&loop, "  s%d: {action: \"echo $(basename $LOOPS_RUN_DIR)/s%d >> log; sleep 0.2\", next: %s}\n", n+1, n+1, next)
+		fmt.Fprintf(&loop, "  s%d: {action: \"echo $(basename $LOOPS_RUN_DIR)/s%d >> log; sleep 0.2\", next: %s}\n",
+			n+1, n+1, next)
 		fmt.Fprintf(&path, "s%d ", n+1)
 	}
 	loop.WriteString("  done: {terminal: true}\n")
@@ -80,13 +81,16 @@ func TestWorkersKilledAtRandom(t *testing.T) {
 func TestRunsOfOneScopeTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, "6s")
-	f.write(".loops/turn.yaml", "name: turn\ndescription: holds its files\ninitial: a\nstates:\n  a: {action: \"mkdir held && sleep 0.3; rmdir held; echo x >> log\", next: done}\n  done: {terminal: true}\n")
+	f.write(".loops/turn.yaml", "name: turn\ndescription: holds its files\ninitial: a\nstates:\n"+
+		"  a: {action: \"mkdir held && sleep 0.3; rmdir held; echo x >> log\", next: done}\n  done: {terminal: true}\n")
 	const runs = 12
 	for range runs {
 		f.submit("turn")
 	}
 	w, db := f.worker("--slots", "4"), f.db()
-	f.until("all have ended", func() bool { return statuses(t, db)["completed"] == runs && len(f.lines("log")) == runs })
+	f.until("all have ended", func() bool {
+		return statuses(t, db)["completed"] == runs && len(f.lines("log")) == runs
+	})
 	log := readText(t, w.log)
 	if waits := strings.Count(log, " waits: "); waits > runs || strings.Contains(log, "did not begin here") {
 		t.Errorf("%d runs wait %d times:\n%s", runs, waits, log)

@@ -272,7 +272,8 @@ func TestStoppedBetweenTwoWorkers(t *testing.T) {
 			end.do(one)
 			f.until("no process has the run", func() bool { return !strings.Contains(f.status(id), "running") })
 			said := f.loops("stop", id)
-			if !strings.Contains(said, "Stopped "+id+" in state b: no process had it, and no worker continues it now.") {
+			if !strings.Contains(said,
+				"Stopped "+id+" in state b: no process had it, and no worker continues it now.") {
 				t.Errorf("stop says %s", said)
 			}
 			f.write("go", "")
@@ -328,8 +329,11 @@ func TestWorkerFrozen(t *testing.T) {
 func TestManyRuns(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, "6s")
-	f.write(".loops/one.yaml", "name: one\ndescription: one step\nsingleton: false\ninitial: a\nstates:\n  a: {action: \"echo x >> steps\", next: done}\n  done: {terminal: true}\n")
-	f.write(".loops/slow.yaml", "name: slow\ndescription: holds a place\ninitial: a\nstates:\n  a: {action: \"mkdir -p held; touch held/$$; ls held | wc -l >> most; sleep 0.2; rm held/$$\", next: done}\n  done: {terminal: true}\n")
+	f.write(".loops/one.yaml", "name: one\ndescription: one step\nsingleton: false\ninitial: a\nstates:\n"+
+		"  a: {action: \"echo x >> steps\", next: done}\n  done: {terminal: true}\n")
+	f.write(".loops/slow.yaml", "name: slow\ndescription: holds a place\ninitial: a\nstates:\n"+
+		"  a: {action: \"mkdir -p held; touch held/$$; ls held | wc -l >> most; sleep 0.2; rm held/$$\", next: "+
+		"done}\n  done: {terminal: true}\n")
 	f.write(".loops/config.yaml", "dispatch:\n  limits:\n    api: 2\n")
 	short, limited := 20, 5
 	if *torture {
@@ -363,7 +367,19 @@ func TestQueuedRunIsSeen(t *testing.T) {
 	t.Parallel()
 	f := newThree(t)
 	id := f.submit("three", "--queue", "nightly", "--priority", "1")
-	for _, view := range [][]string{{"status"}, {"status", id}, {"list"}, {"list", "--running"}, {"list", "--running", "--status", "queued"}, {"runs"}, {"runs", "--status", "queued"}, {"history", "three"}, {"watch", "--once"}, {"runs", "--json"}, {"status", "--json"}} {
+	for _, view := range [][]string{
+		{"status"},
+		{"status", id},
+		{"list"},
+		{"list", "--running"},
+		{"list", "--running", "--status", "queued"},
+		{"runs"},
+		{"runs", "--status", "queued"},
+		{"history", "three"},
+		{"watch", "--once"},
+		{"runs", "--json"},
+		{"status", "--json"},
+	} {
 		if out := f.loops(view...); !strings.Contains(out, "queued") {
 			t.Errorf("loops %s:\n%s", strings.Join(view, " "), out)
 		}
@@ -400,7 +416,8 @@ func TestWorkerRefuses(t *testing.T) {
 		return bytes.Contains(b, []byte("is not here as it was submitted"))
 	})
 	f.until("the list of workers says why", func() bool {
-		return strings.Contains(f.loops("workers"), "last error: run "+id+": .loops/three.yaml is not here as it was submitted")
+		return strings.Contains(f.loops("workers"),
+			"last error: run "+id+": .loops/three.yaml is not here as it was submitted")
 	})
 	if n := len(f.lines("steps")); n != 0 {
 		t.Errorf("%d steps were done", n)
@@ -419,7 +436,11 @@ func TestSubmitRefused(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"submit", "three"}, "dir", 2, "workers share runs through PostgreSQL: give --store postgres://USER@HOST/NAME"},
+		{
+			[]string{"submit", "three"},
+			"dir", 2,
+			"workers share runs through PostgreSQL: give --store postgres://USER@HOST/NAME",
+		},
 		{[]string{"submit", "three"}, "sqlite:runs.db", 2, "workers share runs through PostgreSQL"},
 		{[]string{"worker"}, "dir", 2, "workers share runs through PostgreSQL"},
 		{[]string{"workers"}, "dir", 2, "workers share runs through PostgreSQL"},

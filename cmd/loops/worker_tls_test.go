@@ -31,8 +31,9 @@ func newAuthority(t *testing.T, name string) *authority {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
 	a := &authority{t: t, key: key, cert: &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}}
 	der, err := x509.CreateCertificate(rand.Reader, a.cert, a.cert, key.Public(), key)
 	must(t, err)
@@ -46,7 +47,8 @@ func (a *authority) certify(name string) (cert, key string) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(a.t, err)
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	if ip := net.ParseIP(name); ip != nil {
@@ -80,18 +82,21 @@ func TestWorkersOverTLS(t *testing.T) {
 	must(t, f.server.Write("server.crt", cert))
 	must(t, f.server.Write("server.key", key))
 	must(t, f.server.Write("root.crt", ours.text))
-	must(t, f.server.Write("tls_hba.conf", "local all all trust\nhostssl all all 127.0.0.1/32 cert\nhostssl all all ::1/128 cert\n"))
+	must(t, f.server.Write("tls_hba.conf",
+		"local all all trust\nhostssl all all 127.0.0.1/32 cert\nhostssl all all ::1/128 cert\n"))
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	f.server.Port = free.Addr().(*net.TCPAddr).Port
 	must(t, free.Close())
 	must(t, f.server.Stop())
-	must(t, f.server.Configure("listen_addresses = 'localhost'", "ssl = on", "ssl_ca_file = 'root.crt'", "hba_file = '"+filepath.Join(f.server.Dir, "data/tls_hba.conf")+"'"))
+	must(t, f.server.Configure("listen_addresses = 'localhost'", "ssl = on", "ssl_ca_file = 'root.crt'",
+		"hba_file = '"+filepath.Join(f.server.Dir, "data/tls_hba.conf")+"'"))
 	must(t, f.server.Launch(t.Context()))
 
 	cert, key = ours.certify("loops") // the name of the user
 	good := url.Values{
-		"sslmode": {"verify-full"}, "sslrootcert": {file("root.crt", ours.text)}, "sslcert": {file("user.crt", cert)}, "sslkey": {file("user.key", key)},
+		"sslmode": {"verify-full"}, "sslrootcert": {file("root.crt", ours.text)}, "sslcert": {file("user.crt", cert)},
+		"sslkey":      {file("user.key", key)},
 		"search_path": {"fleet"}, "lease": {workerLease}, "connect_timeout": {"30"},
 	}
 	at := func(host string, change url.Values) string {
@@ -111,10 +116,24 @@ func TestWorkersOverTLS(t *testing.T) {
 	for what, c := range map[string]struct {
 		location, want string
 	}{
-		"no certificate of the user":       {at("127.0.0.1", url.Values{"sslcert": nil, "sslkey": nil}), "requires a valid client certificate"},
-		"one of another authority":         {at("127.0.0.1", url.Values{"sslcert": {file("foreign.crt", foreign)}, "sslkey": {file("foreign.key", foreignKey)}}), "requires a valid client certificate"},
-		"one of another user":              {at("127.0.0.1", url.Values{"sslcert": {file("anna.crt", anna)}, "sslkey": {file("anna.key", annaKey)}}), `certificate authentication failed for user "loops"`},
-		"a server of another authority":    {at("127.0.0.1", url.Values{"sslrootcert": {file("other.crt", other.text)}}), "certificate signed by unknown authority"},
+		"no certificate of the user": {
+			at("127.0.0.1", url.Values{"sslcert": nil, "sslkey": nil}),
+			"requires a valid client certificate",
+		},
+		"one of another authority": {
+			at("127.0.0.1", url.Values{
+				"sslcert": {file("foreign.crt", foreign)},
+				"sslkey":  {file("foreign.key", foreignKey)},
+			}), "requires a valid client certificate",
+		},
+		"one of another user": {
+			at("127.0.0.1", url.Values{"sslcert": {file("anna.crt", anna)}, "sslkey": {file("anna.key", annaKey)}}),
+			`certificate authentication failed for user "loops"`,
+		},
+		"a server of another authority": {
+			at("127.0.0.1", url.Values{"sslrootcert": {file("other.crt", other.text)}}),
+			"certificate signed by unknown authority",
+		},
 		"a server whose name is another's": {at("localhost", nil), "localhost"},
 		"without encryption":               {at("127.0.0.1", url.Values{"sslmode": {"disable"}}), "no encryption"},
 	} {
@@ -123,7 +142,8 @@ func TestWorkersOverTLS(t *testing.T) {
 		for _, args := range [][]string{{"submit", "three"}, {"worker"}} {
 			cmd := g.command(args...)
 			out, _ := cmd.CombinedOutput()
-			if code := cmd.ProcessState.ExitCode(); code != 74 || !strings.Contains(string(out), c.want) || strings.Contains(string(out), "PRIVATE") {
+			if code := cmd.ProcessState.ExitCode(); code != 74 || !strings.Contains(string(out), c.want) ||
+				strings.Contains(string(out), "PRIVATE") {
 				t.Errorf("%s: %v exits with %d and says %s, want %q", what, args, code, out, c.want)
 			}
 		}

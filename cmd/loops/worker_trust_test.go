@@ -11,8 +11,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestWorkerTrust: a worker goes by what its own user trusts. A loop in its checkout that others wrote is not begun there,
-// though the user who submitted it wrote it, until the user of the worker says so with loops trust.
+// TestWorkerTrust: a worker goes by what its own user trusts. A loop in its checkout that others wrote is not
+// begun there, though the user who submitted it wrote it, until the user of the worker says so with loops trust.
 func TestWorkerTrust(t *testing.T) {
 	t.Parallel()
 	testenv.Command(t, "git")
@@ -22,7 +22,8 @@ func TestWorkerTrust(t *testing.T) {
 	other := f
 	other.dir = filepath.Join(t.TempDir(), "clone")
 	other.env = []string{
-		"LOOPS_TRUST=", "XDG_STATE_HOME=" + filepath.Join(t.TempDir(), "state"), "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"LOOPS_TRUST=", "XDG_STATE_HOME=" + filepath.Join(t.TempDir(), "state"), "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_EMAIL=me@example.org", "GIT_COMMITTER_EMAIL=me@example.org",
 	}
 	origin := t.TempDir()

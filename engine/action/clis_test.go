@@ -48,7 +48,8 @@ func realCLI(t *testing.T, cli, text string) (*Runner, *testenv.VendorAPI, fsm.A
 	api := testenv.ServeVendor(t, cli)
 	r.Env = testenv.CLIEnv(t, cli, api, t.TempDir())
 	a := fsm.Action{
-		Kind: fsm.KindPrompt, Text: text, State: "a", Step: 1, Attempt: 1, Permissions: fsm.PermissionsSkip, Timeout: patient,
+		Kind: fsm.KindPrompt, Text: text, State: "a", Step: 1, Attempt: 1, Permissions: fsm.PermissionsSkip,
+		Timeout: patient,
 	}
 	if cli == "gemini" {
 		a.Model = "gemini-2.5-flash" // else it asks another model first which one to take
@@ -64,10 +65,12 @@ func succeeded(t *testing.T, res fsm.Result, cli, stdout string, requests int64)
 		t.Fatalf("no reply: %+v", res)
 	}
 	if res.ExitCode != 0 || res.Stdout != stdout || g.Failure != "" {
-		t.Fatalf("exit %d, stdout %.300q, failure %q: %s; want %q\n%s", res.ExitCode, res.Stdout, g.Failure, g.Reason, stdout, res.Stderr)
+		t.Fatalf("exit %d, stdout %.300q, failure %q: %s; want %q\n%s", res.ExitCode, res.Stdout, g.Failure, g.Reason,
+			stdout, res.Stderr)
 	}
 	used := fsm.Usage{
-		Input: requests * (testenv.In - testenv.Cached), CacheRead: requests * testenv.Cached, Output: requests * testenv.Out,
+		Input: requests * (testenv.In - testenv.Cached), CacheRead: requests * testenv.Cached,
+		Output: requests * testenv.Out,
 	}
 	if g.Host != cli || !g.Complete || g.Session == "" || g.Coverage != fsm.CoverageComplete || g.Usage != used {
 		t.Errorf("got %+v; want a session and complete usage %+v", *g, used)
@@ -156,7 +159,8 @@ func TestCLIRefused(t *testing.T) {
 				}
 				// codex and claude do not hand on what the API said about when.
 				if c.does == "429" && cli == "gemini" {
-					if in := g.ResetAt.Sub(begin); in < testenv.RetryAfter-time.Second || in > testenv.RetryAfter+patient {
+					if in := g.ResetAt.Sub(begin); in < testenv.RetryAfter-time.Second ||
+						in > testenv.RetryAfter+patient {
 						t.Errorf("to be asked again in %s, want %s", in, testenv.RetryAfter)
 					}
 				}
@@ -175,14 +179,16 @@ func TestCLIToolAndSession(t *testing.T) {
 		if made, err := os.ReadFile(filepath.Join(r.Dir, testenv.ToolMakes)); string(made) != "made\n" {
 			t.Errorf("the tool made %q: %v", made, err)
 		}
-		a.Text, a.Step, a.Session, a.Counted = "the second thing [[ok]]", 2, first.Reply.Session, first.Reply.SessionUsage
+		a.Text, a.Step, a.Session, a.Counted = "the second thing [[ok]]", 2, first.Reply.Session,
+			first.Reply.SessionUsage
 		second := do(t, r, a)
 		succeeded(t, second, cli, testenv.Hello, 1)
 		if second.Reply.Session != first.Reply.Session {
 			t.Errorf("session %s, then %s", first.Reply.Session, second.Reply.Session)
 		}
 		all := api.Requests()
-		if body := all[len(all)-1].Body; !strings.Contains(body, "the first thing") || !strings.Contains(body, "the second thing") {
+		if body := all[len(all)-1].Body; !strings.Contains(body, "the first thing") ||
+			!strings.Contains(body, "the second thing") {
 			t.Error("the session was not carried on")
 		}
 	})
@@ -215,7 +221,8 @@ func TestCLIInASandboxWithoutItsKey(t *testing.T) {
 			t.Errorf("the tool made %q: %v", made, err)
 		}
 		for _, asked := range api.Requests() {
-			sent := asked.Header.Get("Authorization") + asked.Header.Get("X-Api-Key") + asked.Header.Get("X-Goog-Api-Key")
+			sent := asked.Header.Get("Authorization") + asked.Header.Get("X-Api-Key") +
+				asked.Header.Get("X-Goog-Api-Key")
 			if !strings.Contains(sent, key.Value) || strings.Contains(fmt.Sprint(asked.Header), key.StandIn) {
 				t.Errorf("the vendor got %q", asked.Header)
 			}
@@ -230,7 +237,8 @@ func TestCLITimeout(t *testing.T) {
 		r, _, a := realCLI(t, cli, "talk [[slow]]")
 		a.Timeout = 12 * time.Second
 		res := do(t, r, a)
-		if res.ExitCode != 124 || res.TimeoutKind != "wall" || res.Reply == nil || res.Reply.Failure != fsm.FailTimeout {
+		if res.ExitCode != 124 || res.TimeoutKind != "wall" || res.Reply == nil ||
+			res.Reply.Failure != fsm.FailTimeout {
 			t.Errorf("exit %d after %s, %q, %+v", res.ExitCode, res.Duration, res.TimeoutKind, res.Reply)
 		}
 	})

@@ -66,8 +66,8 @@ func (s *settler) around(dir string) error {
 	return nil
 }
 
-// files begins to make open files durable that were written in a folder, and their names. wait returns when they are: an
-// action may have removed them meanwhile.
+// files begins to make open files durable that were written in a folder, and their names. wait returns when
+// they are: an action may have removed them meanwhile.
 func (s *settler) files(written []*os.File, dir string) (wait func() error) {
 	folder, err := os.Open(dir)
 	done := make(chan error, 1)

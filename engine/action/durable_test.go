@@ -17,7 +17,11 @@ func TestDurableFiles(t *testing.T) {
 	r := &Runner{RunDir: t.TempDir(), Durable: true}
 	defer r.Close()
 	long := strings.Repeat("x", longVar+1)
-	a := fsm.Action{Kind: fsm.KindShell, State: "a", Step: 1, Text: `printf %0100000d 7; cat "$LOOPS_CAPTURED_A_FILE"`, Vars: []fsm.Var{{Name: "LOOPS_CAPTURED_A", Value: long}}}
+	a := fsm.Action{
+		Kind: fsm.KindShell, State: "a", Step: 1,
+		Text: `printf %0100000d 7; cat "$LOOPS_CAPTURED_A_FILE"`,
+		Vars: []fsm.Var{{Name: "LOOPS_CAPTURED_A", Value: long}},
+	}
 	res, err := r.Run(t.Context(), a, nil)
 	if err != nil || res.ExitCode != 0 {
 		t.Fatalf("%+v, %v", res, err)

@@ -24,22 +24,57 @@ func TestTimeout(t *testing.T) {
 		stdout, stderr string
 		file           string // what the action left in its directory
 	}{
-		{name: "plain", script: "printf 'l1\\nl2\\n';" + reached + "sleep 600; echo after", stdout: "l1\nl2\n", stderr: "Action timed out"},
-		{name: "partial line", script: "printf partial;" + reached + "sleep 600", stdout: "partial", stderr: "Action timed out"},
-		{name: "part of a character", script: "printf 'a\\303';" + reached + "sleep 600", stdout: "a\uFFFD", stderr: "Action timed out"},
+		{
+			name: "plain", script: "printf 'l1\\nl2\\n';" + reached + "sleep 600; echo after", stdout: "l1\nl2\n",
+			stderr: "Action timed out",
+		},
+		{
+			name: "partial line", script: "printf partial;" + reached + "sleep 600", stdout: "partial",
+			stderr: "Action timed out",
+		},
+		{
+			name: "part of a character", script: "printf 'a\\303';" + reached + "sleep 600", stdout: "a\uFFFD",
+			stderr: "Action timed out",
+		},
 		{name: "stderr is kept", script: "echo oops >&2;" + reached + "sleep 600", stderr: "oops\n"},
-		{name: "trap", script: "sleep 600 & trap 'echo bye; touch cleaned; exit 3' TERM; echo hi;" + reached + "wait", stdout: "hi\nbye\n", stderr: "Action timed out", file: "cleaned"},
-		{name: "trap while a command runs", script: "trap 'echo bye; touch cleaned; exit 3' TERM; echo hi; (" + reached + "exec sleep 600) 2>&1; :", stdout: "hi\nbye\n", file: "cleaned"},
-		{name: "TERM ignored", script: "trap '' TERM; echo deaf;" + reached + "sleep 600", stubborn: true, stdout: "deaf\n", stderr: "Action timed out"},
-		{name: "grandchildren", script: "(sleep 600; touch leaked) & (sleep 600 & sleep 600; touch leaked) &" + reached + "sleep 600", stderr: "Action timed out"},
-		{name: "grandchild ignores TERM", script: "(trap '' TERM;" + reached + "sleep 600) & sleep 600", stubborn: true, stderr: "Action timed out"},
-		{name: "session of its own", script: "setsid sleep 600 & setsid bash -c \"trap '' TERM; : >'$LOOPS_RUN_DIR/reached'; sleep 600\" & sleep 600", stubborn: true, stderr: "Action timed out"},
-		{name: "forks while it is killed", script: "trap '' TERM; f() { setsid sleep 600 & }; f;" + reached + "while :; do f; sleep 0.02; done", stubborn: true, stderr: "Action timed out"},
-		{name: "stopped", script: "echo before;" + reached + "kill -STOP $$", stdout: "before\n", stderr: "Action timed out"},
+		{
+			name: "trap", script: "sleep 600 & trap 'echo bye; touch cleaned; exit 3' TERM; echo hi;" + reached +
+				"wait",
+			stdout: "hi\nbye\n", stderr: "Action timed out", file: "cleaned",
+		},
+		{name: "trap while a command runs", script: "trap 'echo bye; touch cleaned; exit 3' TERM; echo hi; (" +
+			reached + "exec sleep 600) 2>&1; :", stdout: "hi\nbye\n", file: "cleaned"},
+		{
+			name: "TERM ignored", script: "trap '' TERM; echo deaf;" + reached + "sleep 600", stubborn: true,
+			stdout: "deaf\n", stderr: "Action timed out",
+		},
+		{name: "grandchildren", script: "(sleep 600; touch leaked) & (sleep 600 & sleep 600; touch leaked) &" +
+			reached + "sleep 600", stderr: "Action timed out"},
+		{
+			name: "grandchild ignores TERM", script: "(trap '' TERM;" + reached + "sleep 600) & sleep 600",
+			stubborn: true, stderr: "Action timed out",
+		},
+		{
+			name: "session of its own",
+			script: "setsid sleep 600 & setsid bash -c \"trap '' TERM; : >'$LOOPS_RUN_DIR/reached'; sleep " +
+				"600\" & sleep 600", stubborn: true, stderr: "Action timed out",
+		},
+		{name: "forks while it is killed", script: "trap '' TERM; f() { setsid sleep 600 & }; f;" + reached +
+			"while :; do f; sleep 0.02; done", stubborn: true, stderr: "Action timed out"},
+		{
+			name: "stopped", script: "echo before;" + reached + "kill -STOP $$", stdout: "before\n",
+			stderr: "Action timed out",
+		},
 		{name: "outputs closed", script: "exec >&- 2>&-;" + reached + "sleep 600", stderr: "Action timed out"},
-		{name: "prints for ever", script: "echo first;" + reached + "exec yes >/dev/null", stdout: "first\n", stderr: "Action timed out"},
+		{
+			name: "prints for ever", script: "echo first;" + reached + "exec yes >/dev/null", stdout: "first\n",
+			stderr: "Action timed out",
+		},
 		{name: "at once", script: "sleep 600", soon: true, stderr: "Action timed out"},
-		{name: "silence", script: "echo one;" + reached + "sleep 600", idle: true, stdout: "one\n", stderr: "Action idle-timed out"},
+		{
+			name: "silence", script: "echo one;" + reached + "sleep 600", idle: true, stdout: "one\n",
+			stderr: "Action idle-timed out",
+		},
 		{name: "silence from the start", script: "sleep 600", idle: true, soon: true, stderr: "Action idle-timed out"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -145,7 +180,8 @@ func TestStop(t *testing.T) {
 			if left := r.alive(t, 1); len(left) > 0 {
 				t.Errorf("Run returned while %v were alive", left)
 			}
-			if !exists(filepath.Join(r.Dir, c.file)) || exists(filepath.Join(r.Dir, "after")) || exists(filepath.Join(r.Dir, "leaked")) {
+			if !exists(filepath.Join(r.Dir, c.file)) || exists(filepath.Join(r.Dir, "after")) ||
+				exists(filepath.Join(r.Dir, "leaked")) {
 				t.Errorf("%s is missing, or it went on", c.file)
 			}
 		})
@@ -193,7 +229,8 @@ func TestBackground(t *testing.T) {
 	}{
 		{"holds the pipe", "(" + awaitSeen + "echo late; sleep 0.3; echo later; touch alive) & echo hi", 1},
 		{"holds nothing", "(" + awaitSeen + "touch alive) >/dev/null 2>&1 & echo hi", 1},
-		{"prints all the time", "(until [ -e $LOOPS_RUN_DIR/seen ]; do echo x; sleep 0.02; done >&2; touch alive) & echo hi", 1},
+		{"prints all the time", "(until [ -e $LOOPS_RUN_DIR/seen ]; do echo x; sleep 0.02; done >&2; touch " +
+			"alive) & echo hi", 1},
 		{"session of its own", "setsid bash -c '" + awaitSeen + "touch alive' & echo hi", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -159,7 +159,10 @@ func TestControlGroupsOfActionsSideBySide(t *testing.T) {
 	var first []*process.Cgroup
 	for range 3 {
 		var wg sync.WaitGroup
-		for _, text := range []string{"touch a; until [ -e b ]; do sleep 0.01; done", "touch b; until [ -e a ]; do sleep 0.01; done"} {
+		for _, text := range []string{
+			"touch a; until [ -e b ]; do sleep 0.01; done",
+			"touch b; until [ -e a ]; do sleep 0.01; done",
+		} {
 			a := shell(text)
 			a.Timeout = time.Minute
 			wg.Go(func() {

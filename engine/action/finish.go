@@ -45,7 +45,8 @@ func (j *job) finish() (fsm.Result, error) {
 	j.exit(&res)
 	j.settle()
 	// The tools of an agent have sessions of their own, so its group says nothing of them.
-	if stays := !j.ending.on || j.ending.kind == overdue; stays && (held || j.left || j.talk != nil || syscall.Kill(-j.child.pid, 0) == nil) {
+	if stays := !j.ending.on || j.ending.kind == overdue; stays &&
+		(held || j.left || j.talk != nil || syscall.Kill(-j.child.pid, 0) == nil) {
 		if left, err := j.marked(); err == nil {
 			res.Background = len(left)
 		}

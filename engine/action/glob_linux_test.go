@@ -17,7 +17,8 @@ func TestGlobUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pattern := range []string{"shut/*", "shut/x/*", "**/y", "shut/x/y", "**"} {
-		if got, err := asUser(t, Files{Dir: dir}, pattern); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		if got, err := asUser(t, Files{Dir: dir}, pattern); err == nil ||
+			!strings.Contains(err.Error(), "permission denied") {
 			t.Errorf("%s: %q, %v", pattern, got, err)
 		}
 	}

@@ -41,8 +41,10 @@ func grown(t *testing.T, names ...string) string {
 
 func TestGlob(t *testing.T) {
 	t.Parallel()
-	dir := grown(t, "in/x\nprecious.txt", "in/cr\r.txt", "in/b.txt", "in/B.txt", "in/é.txt", "in/.hidden.txt", "in/sub/deep/c.txt", "in/gone>nowhere", "in/dir>sub", "in/far>../app/s",
-		"in/.config/d.txt", "app/[slug]/page.ts", "app/s/page.ts", "app/*.ts", "app/a{b,c}.ts", "app/ab.ts", "app/ac.ts", `app/a\.ts`, "app/a b.ts", "app/~", "app/$HOME.ts", "empty/")
+	dir := grown(t, "in/x\nprecious.txt", "in/cr\r.txt", "in/b.txt", "in/B.txt", "in/é.txt", "in/.hidden.txt",
+		"in/sub/deep/c.txt", "in/gone>nowhere", "in/dir>sub", "in/far>../app/s",
+		"in/.config/d.txt", "app/[slug]/page.ts", "app/s/page.ts", "app/*.ts", "app/a{b,c}.ts", "app/ab.ts",
+		"app/ac.ts", `app/a\.ts`, "app/a b.ts", "app/~", "app/$HOME.ts", "empty/")
 	for _, c := range []struct{ pattern, want string }{
 		{"in/*.txt", "in/B.txt|in/b.txt|in/cr\r.txt|in/x\nprecious.txt|in/é.txt"},
 		{"in/?.txt", "in/B.txt|in/b.txt|in/é.txt"},
@@ -126,9 +128,13 @@ func TestGlobErrors(t *testing.T) {
 // those bash looks with x/**/y and not with **/y.
 func TestGlobAsBash(t *testing.T) {
 	t.Parallel()
-	dir := grown(t, "a", "b/a", "b/.a", "b/b/a", "b/b/ab", ".b/a", ".a", "ab", "a.b", "ba/b.a", "-", "b/-", "b/l/a", "b/b/n>nowhere", "l>nowhere", "a]", "^", "!")
+	dir := grown(t, "a", "b/a", "b/.a", "b/b/a", "b/b/ab", ".b/a", ".a", "ab", "a.b", "ba/b.a", "-", "b/-", "b/l/a",
+		"b/b/n>nowhere", "l>nowhere", "a]", "^", "!")
 	random := rand.New(rand.NewPCG(34, 11))
-	pieces := []string{"a", "b", "a", "b", "l", ".", "*", "*", "**", "?", "/", "/", "/", "[ab]", "[!a]", "[^b]", "[a-b]", "[]a]", "[-a]", "[", "]", "{a,b}", "{a*,b/*}", "{.,b}", "-", "!", "^"}
+	pieces := []string{
+		"a", "b", "a", "b", "l", ".", "*", "*", "**", "?", "/", "/", "/", "[ab]", "[!a]", "[^b]",
+		"[a-b]", "[]a]", "[-a]", "[", "]", "{a,b}", "{a*,b/*}", "{.,b}", "-", "!", "^",
+	}
 	var patterns []string
 	count := 300
 	if *testenv.Torture {
@@ -146,7 +152,8 @@ func TestGlobAsBash(t *testing.T) {
 	var script strings.Builder
 	script.WriteString("shopt -s nullglob globstar; export LC_ALL=C\n")
 	for _, p := range patterns {
-		script.WriteString("for f in " + strings.ReplaceAll(p, "!", `\!`) + `; do if [ -e "$f" ] || [ -L "$f" ]; then printf '%s\n' "$f"; fi; done; echo =` + "\n")
+		script.WriteString("for f in " + strings.ReplaceAll(p, "!", `\!`) +
+			`; do if [ -e "$f" ] || [ -L "$f" ]; then printf '%s\n' "$f"; fi; done; echo =` + "\n")
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "--norc")
 	cmd.Stdin = strings.NewReader(strings.ReplaceAll(script.String(), `[\!`, "[!"))

@@ -20,7 +20,10 @@ func caller(t *testing.T, answer http.HandlerFunc) (fsm.Action, *Runner) {
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	r := &Runner{Dir: t.TempDir(), RunDir: t.TempDir()}
 	t.Cleanup(func() { _ = r.Close() })
-	return fsm.Action{Kind: fsm.KindHTTP, State: "ask", Step: 1, Attempt: 1, Text: "GET x", Timeout: time.Minute, Call: &fsm.Request{Method: "GET", URL: server.URL}}, r
+	return fsm.Action{
+		Kind: fsm.KindHTTP, State: "ask", Step: 1, Attempt: 1, Text: "GET x", Timeout: time.Minute,
+		Call: &fsm.Request{Method: "GET", URL: server.URL},
+	}, r
 }
 
 // The body of a response is the output: as text with line ends as those of programs, whole in a file where it
@@ -43,7 +46,8 @@ func TestCallOutput(t *testing.T) {
 			a.Keep = c.keep
 			var printed strings.Builder
 			res, err := r.Run(t.Context(), a, func(text string) { printed.WriteString(text + "\n") })
-			if err != nil || res.ExitCode != 0 || res.Response.Status != 200 || res.Truncated != c.cut || (res.File != "") != c.file {
+			if err != nil || res.ExitCode != 0 || res.Response.Status != 200 || res.Truncated != c.cut ||
+				(res.File != "") != c.file {
 				t.Fatalf("%+v, %v", res, err)
 			}
 			if !c.cut && res.Stdout != c.want {
@@ -64,23 +68,29 @@ func TestCallOutput(t *testing.T) {
 // What a status means, and what is in the way of a response.
 func TestCallExitCodes(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]int{200: 0, 204: 0, 304: fsm.CallOther, 400: fsm.CallRefused, 404: fsm.CallRefused, 429: fsm.CallRefused, 500: fsm.CallOther, 503: fsm.CallOther} {
+	for status, want := range map[int]int{
+		200: 0, 204: 0, 304: fsm.CallOther, 400: fsm.CallRefused,
+		404: fsm.CallRefused, 429: fsm.CallRefused, 500: fsm.CallOther, 503: fsm.CallOther,
+	} {
 		a, r := caller(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(status)
 		})
 		res, err := r.Run(t.Context(), a, nil)
-		if err != nil || res.ExitCode != want || res.Response.Status != status || res.Response.RetryAfter != 7*time.Second || (want != 0) != (res.Stderr != "") {
+		if err != nil || res.ExitCode != want || res.Response.Status != status ||
+			res.Response.RetryAfter != 7*time.Second || (want != 0) != (res.Stderr != "") {
 			t.Errorf("%d: %+v, %v", status, res, err)
 		}
 	}
 	a, r := caller(t, nil)
 	a.Call.URL = "http://127.0.0.1:1/"
-	if res, err := r.Run(t.Context(), a, nil); err != nil || res.ExitCode != fsm.CallFailed || res.Response.Status != 0 || !strings.Contains(res.Stderr, "refused") {
+	if res, err := r.Run(t.Context(), a, nil); err != nil || res.ExitCode != fsm.CallFailed ||
+		res.Response.Status != 0 || !strings.Contains(res.Stderr, "refused") {
 		t.Errorf("nobody there: %+v, %v", res, err)
 	}
 	a.Call.URL = "nowhere"
-	if res, err := r.Run(t.Context(), a, nil); err != nil || res.ExitCode != fsm.CallFailed || !strings.Contains(res.Stderr, "begins with http://") {
+	if res, err := r.Run(t.Context(), a, nil); err != nil || res.ExitCode != fsm.CallFailed ||
+		!strings.Contains(res.Stderr, "begins with http://") {
 		t.Errorf("no address: %+v, %v", res, err)
 	}
 }
@@ -116,7 +126,8 @@ func TestCallEnds(t *testing.T) {
 			defer stop(nil)
 			c.end(&a, r, stop, asked)
 			res, err := r.Run(ctx, a, nil)
-			if err != nil || res.TimeoutKind != c.kind || c.kind != "" && (res.ExitCode != 124 || !strings.Contains(res.Stderr, "timed out")) {
+			if err != nil || res.TimeoutKind != c.kind || c.kind != "" &&
+				(res.ExitCode != 124 || !strings.Contains(res.Stderr, "timed out")) {
 				t.Errorf("%+v, %v", res, err)
 			}
 		})

@@ -75,7 +75,10 @@ func (c *HTTPCall) do(ctx context.Context) (*HTTPResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: mostHeaders}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true,
+		MaxResponseHeaderBytes: mostHeaders,
+	}
 	defer transport.CloseIdleConnections()
 	guard := redirects{first: req.URL, refuse: c.Refuse}
 	client := http.Client{Transport: transport, CheckRedirect: guard.check}
@@ -90,7 +93,8 @@ func (c *HTTPCall) do(ctx context.Context) (*HTTPResponse, error) {
 	case err != nil:
 		return nil, because(ctx, err)
 	case len(body) > MostBody:
-		return nil, fmt.Errorf("the response is larger than %d MiB; get it with curl in a shell action, into a file", MostBody>>20)
+		return nil, fmt.Errorf("the response is larger than %d MiB; get it with curl in a shell action, into a file",
+			MostBody>>20)
 	}
 	reason := res.Status
 	if guard.refused != "" {

@@ -24,7 +24,8 @@ func serve(t *testing.T, answer http.HandlerFunc) *seen {
 	s := &seen{lines: make(chan string, 100)}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		s.lines <- fmt.Sprintf("%s %s key=%q auth=%q cookie=%q referer=%q body=%q", r.Method, r.URL.Path, r.Header.Get("X-Key"), r.Header.Get("Authorization"), r.Header.Get("Cookie"), r.Header.Get("Referer"), body)
+		s.lines <- fmt.Sprintf("%s %s key=%q auth=%q cookie=%q referer=%q body=%q", r.Method, r.URL.Path,
+			r.Header.Get("X-Key"), r.Header.Get("Authorization"), r.Header.Get("Cookie"), r.Header.Get("Referer"), body)
 		answer(w, r)
 	}))
 	t.Cleanup(s.Close)
@@ -81,20 +82,41 @@ func TestRedirectsToOthersCarryNothing(t *testing.T) {
 		reason                   string
 		first, other             []string
 	}{
-		{"to another", "GET", "/?to=other", "", 200, "200 OK", []string{`GET / key="k" auth="a" cookie="c=1" referer="" body=""`}, []string{`GET /landed key="" auth="" cookie="" referer="" body=""`}},
-		{"a body that would go along", "POST", "/?to=keep", "b", 307, "was not followed, because the body would go to another server", []string{`POST / key="k" auth="a" cookie="c=1" referer="" body="b"`}, nil},
-		{"to itself", "GET", "/?to=self", "", 200, "200 OK", []string{`GET / key="k" auth="a" cookie="c=1" referer="" body=""`, `GET /self key="k" auth="a" cookie="c=1" referer="" body=""`}, nil},
+		{
+			"to another", "GET", "/?to=other", "", 200, "200 OK",
+			[]string{`GET / key="k" auth="a" cookie="c=1" referer="" body=""`},
+			[]string{`GET /landed key="" auth="" cookie="" referer="" body=""`},
+		},
+		{
+			"a body that would go along", "POST", "/?to=keep", "b", 307,
+			"was not followed, because the body would go to another server",
+			[]string{`POST / key="k" auth="a" cookie="c=1" referer="" body="b"`},
+			nil,
+		},
+		{
+			"to itself", "GET", "/?to=self", "", 200, "200 OK",
+			[]string{
+				`GET / key="k" auth="a" cookie="c=1" referer="" body=""`,
+				`GET /self key="k" auth="a" cookie="c=1" referer="" body=""`,
+			},
+			nil,
+		},
 		{"to a file", "GET", "/?to=file", "", 302, "something else than a web address", nil, nil},
 		{"in circles", "GET", "/circle", "", 302, "10 redirects in a row", nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := doHTTP(t, &HTTPCall{Method: c.method, URL: first.URL + c.path, Headers: headers, Body: c.body, HasBody: c.body != ""})
+			got := doHTTP(t, &HTTPCall{
+				Method: c.method, URL: first.URL + c.path, Headers: headers, Body: c.body,
+				HasBody: c.body != "",
+			})
 			if got.Status != c.status || !strings.Contains(got.Reason, c.reason) {
 				t.Errorf("status %d (%s), want %d (%s)", got.Status, got.Reason, c.status, c.reason)
 			}
 			at, there := first.all(), other.all()
-			if c.first != nil && strings.Join(at, "\n") != strings.Join(c.first, "\n") || strings.Join(there, "\n") != strings.Join(c.other, "\n") {
-				t.Errorf("the first server saw\n%s\nand the other\n%s", strings.Join(at, "\n"), strings.Join(there, "\n"))
+			if c.first != nil && strings.Join(at, "\n") != strings.Join(c.first, "\n") ||
+				strings.Join(there, "\n") != strings.Join(c.other, "\n") {
+				t.Errorf("the first server saw\n%s\nand the other\n%s", strings.Join(at, "\n"),
+					strings.Join(there, "\n"))
 			}
 		})
 	}
@@ -107,20 +129,31 @@ func TestSecretsDoNotComeBack(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Back", r.Header.Get("X-Key"))
 		w.Header().Set("Set-Cookie", "session=1")
-		_, _ = fmt.Fprintf(w, "plain %s, as JSON %q, in a query %s, as a path %s; %s", secret, secret, url.QueryEscape(secret), url.PathEscape(secret), r.Header.Get("Authorization"))
+		_, _ = fmt.Fprintf(w, "plain %s, as JSON %q, in a query %s, as a path %s; %s", secret, secret,
+			url.QueryEscape(secret), url.PathEscape(secret), r.Header.Get("Authorization"))
 	})
 	at := strings.Replace(server.URL, "http://", "http://me:"+url.PathEscape(secret)+"@", 1)
-	c := &HTTPCall{Method: "GET", URL: at + "/?q=" + url.QueryEscape(secret), Secrets: []HTTPSecret{{secret, "${env.PW}"}, {"x", "${env.X}"}, {server.URL, "${env.BASE}"}, {url.PathEscape(secret), "${env.PW}"}}}
+	c := &HTTPCall{
+		Method: "GET", URL: at + "/?q=" + url.QueryEscape(secret),
+		Secrets: []HTTPSecret{
+			{secret, "${env.PW}"},
+			{"x", "${env.X}"},
+			{server.URL, "${env.BASE}"},
+			{url.PathEscape(secret), "${env.PW}"},
+		},
+	}
 	c.Headers = []HTTPHeader{{"X-Key", url.QueryEscape(secret)}}
 	got := doHTTP(t, c)
-	if want := "plain ${env.PW}, as JSON \"${env.PW}\", in a query ${env.PW}, as a path ${env.PW}; Basic [credentials of the url]"; string(got.Body) != want {
+	if want := "plain ${env.PW}, as JSON \"${env.PW}\", in a query ${env.PW}, as a path ${env.PW}; Basic " +
+		"[credentials of the url]"; string(got.Body) != want {
 		t.Errorf("%s\nwant\n%s", got.Body, want)
 	}
 	if got.Headers["x-back"] != "${env.PW}" || got.Headers["set-cookie"] != "" {
 		t.Errorf("headers %v", got.Headers)
 	}
 	c.URL = "http://127.0.0.1:1/" + url.PathEscape(secret)
-	if _, err := c.Do(t.Context()); err == nil || strings.Contains(err.Error(), "4711") || !strings.Contains(err.Error(), "refused") {
+	if _, err := c.Do(t.Context()); err == nil || strings.Contains(err.Error(), "4711") ||
+		!strings.Contains(err.Error(), "refused") {
 		t.Errorf("a refused connection: %v", err)
 	}
 	c.URL = "gopher://" + url.PathEscape(secret)
@@ -156,7 +189,8 @@ func TestALargeResponse(t *testing.T) {
 	if got := doHTTP(t, &HTTPCall{Method: "GET", URL: server.URL}); len(got.Body) != MostBody {
 		t.Errorf("%d bytes", len(got.Body))
 	}
-	if _, err := (&HTTPCall{Method: "GET", URL: server.URL + "?x"}).Do(t.Context()); err == nil || !strings.Contains(err.Error(), "larger than 10 MiB") {
+	if _, err := (&HTTPCall{Method: "GET", URL: server.URL + "?x"}).Do(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "larger than 10 MiB") {
 		t.Errorf("one byte more: %v", err)
 	}
 }
@@ -181,7 +215,8 @@ func TestSilence(t *testing.T) {
 			}
 			<-r.Context().Done()
 		})
-		if _, err := (&HTTPCall{Method: "GET", URL: server.URL, Idle: 100 * time.Millisecond}).Do(t.Context()); !errors.Is(err, ErrIdle) {
+		if _, err := (&HTTPCall{Method: "GET", URL: server.URL, Idle: 100 * time.Millisecond}).Do(
+			t.Context()); !errors.Is(err, ErrIdle) {
 			t.Errorf("after %q: %v", begin, err)
 		}
 		stop := errors.New("not wanted any more")

@@ -137,7 +137,10 @@ func (r *Runner) start(c command, a fsm.Action, out func(string)) (*job, error) 
 	if a.Kind == fsm.KindPrompt || a.Kind == fsm.KindJudge {
 		widen(outW)
 	}
-	j.streams = [2]stream{{outR, mask.NewStream(r.Mask), &s.outText, &s.out, &s.lines}, {errR, mask.NewStream(r.Mask), &s.errText, &s.err, nil}}
+	j.streams = [2]stream{
+		{outR, mask.NewStream(r.Mask), &s.outText, &s.out, &s.lines},
+		{errR, mask.NewStream(r.Mask), &s.errText, &s.err, nil},
+	}
 
 	r.mu.Lock()
 	if r.busy == nil {
@@ -228,7 +231,8 @@ func (j *job) wait() (ready bool, err error) {
 		fds[2].Fd, fds[3].Fd = -1, -1
 	}
 	before, patience := j.r.time(), j.patience()
-	if _, err := unix.Poll(fds[:], patience); err != nil && !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) {
+	if _, err := unix.Poll(fds[:], patience); err != nil && !errors.Is(err, unix.EINTR) &&
+		!errors.Is(err, unix.EAGAIN) {
 		return false, err
 	}
 	j.now = j.r.time()

@@ -300,7 +300,8 @@ func WrittenByRunner(rel string) bool {
 	name, ok := strings.CutPrefix(rel, "output/")
 	rest := strings.TrimLeft(name, "0123456789")
 	ext := filepath.Ext(name)
-	return ok && len(name)-len(rest) >= 6 && rest != "" && strings.Contains("-+@", rest[:1]) && !strings.Contains(name, "/") && (ext == ".out" || ext == ".err")
+	return ok && len(name)-len(rest) >= 6 && rest != "" && strings.Contains("-+@", rest[:1]) &&
+		!strings.Contains(name, "/") && (ext == ".out" || ext == ".err")
 }
 
 // outerName is how the names of files in a sub-loop begin: STEP+ for each mark of outer, STEP@ATTEMPT+ where the

@@ -19,13 +19,15 @@ func (r *Runner) HintedModel(h *agent.CLI, model string) (string, error) {
 		if set, ok := r.ModelHints[name][hint]; ok {
 			model = set
 			if model == "" {
-				return "", fmt.Errorf("the settings turn off model_hint: %s for the agent host %s; name a model with model, or in model_hints", hint, h.Name)
+				return "", fmt.Errorf("the settings turn off model_hint: %s for the agent host %s; name a model "+
+					"with model, or in model_hints", hint, h.Name)
 			}
 			return model, nil
 		}
 	}
 	if model = h.Hints[hint]; model == "" {
-		return "", fmt.Errorf("no model of the agent host %s is known for model_hint: %s; name it in the settings: model_hints: {%s: {%s: MODEL}}", h.Name, hint, h.Name, hint)
+		return "", fmt.Errorf("no model of the agent host %s is known for model_hint: %s; name it in the settings: "+
+			"model_hints: {%s: {%s: MODEL}}", h.Name, hint, h.Name, hint)
 	}
 	return model, nil
 }

@@ -96,7 +96,8 @@ func TestFullOutputFile(t *testing.T) {
 			}
 		}
 		if res.File != want || res.Bytes != int64(c.size) || res.Truncated != (c.size > 1<<20) {
-			t.Errorf("%s: file %q, %d bytes, cut %v; want %q, %d", c.name, res.File, res.Bytes, res.Truncated, want, c.size)
+			t.Errorf("%s: file %q, %d bytes, cut %v; want %q, %d", c.name, res.File, res.Bytes, res.Truncated, want,
+				c.size)
 		}
 	}
 }
@@ -113,8 +114,12 @@ func TestFileHoldsTheBytesOfTheOutput(t *testing.T) {
 	}{
 		{"short", `printf 'a\r\nb\377\n'; echo err >&2`, true, "a\r\nb\xff\n", "a\nb\uFFFD\n"},
 		{"ends inside of a character", `printf 'a\r'; printf 'b\342\202'`, true, "a\rb\xe2\x82", "a\nb\uFFFD"},
-		{"long", `for i in $(seq 10000); do printf 'ab\r\ncd\376'; done`, false, strings.Repeat("ab\r\ncd\xfe", 10000), strings.Repeat("ab\ncd\uFFFD", 10000)},
-		{"text, then bytes", `seq 3000; printf '\377\r\n'; seq 30000`, false, numbers(3000) + "\xff\r\n" + numbers(30000), numbers(3000) + "\uFFFD\n" + numbers(30000)},
+		{
+			"long", `for i in $(seq 10000); do printf 'ab\r\ncd\376'; done`, false,
+			strings.Repeat("ab\r\ncd\xfe", 10000), strings.Repeat("ab\ncd\uFFFD", 10000),
+		},
+		{"text, then bytes", `seq 3000; printf '\377\r\n'; seq 30000`, false, numbers(3000) + "\xff\r\n" +
+			numbers(30000), numbers(3000) + "\uFFFD\n" + numbers(30000)},
 	} {
 		a := shell(c.script)
 		a.Keep = c.keep
@@ -155,7 +160,8 @@ func TestLongErrorsGoToAFile(t *testing.T) {
 	if err != nil || len(b) != 3893 || !strings.HasSuffix(string(b), "\n1000\n") {
 		t.Errorf("the file has %d bytes, %v", len(b), err)
 	}
-	if len(res.Stderr) > 1000+200+len(name) || !strings.Contains(res.Stderr, "bytes of output are missing here; the full text is in "+name+"]\n") ||
+	if len(res.Stderr) > 1000+200+len(name) ||
+		!strings.Contains(res.Stderr, "bytes of output are missing here; the full text is in "+name+"]\n") ||
 		!strings.HasPrefix(res.Stderr, "1\n2\n") || !strings.HasSuffix(res.Stderr, "\n1000\n") {
 		t.Errorf("stderr %q", res.Stderr)
 	}
@@ -176,17 +182,19 @@ func TestHugeOutput(t *testing.T) {
 	var passed int64
 	peak := uint64(0)
 	n := 0
-	res, err := r.Run(context.Background(), shell(fmt.Sprintf("yes %s | head -n %d", strings.Repeat("z", 63), lines)), func(s string) {
-		passed += int64(len(s)) + 1
-		if n++; n%100 == 0 {
-			runtime.ReadMemStats(&after)
-			peak = max(peak, after.HeapAlloc)
-		}
-	})
+	res, err := r.Run(context.Background(), shell(fmt.Sprintf("yes %s | head -n %d", strings.Repeat("z", 63), lines)),
+		func(s string) {
+			passed += int64(len(s)) + 1
+			if n++; n%100 == 0 {
+				runtime.ReadMemStats(&after)
+				peak = max(peak, after.HeapAlloc)
+			}
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Bytes != 32<<20 || passed != 32<<20 || !res.Truncated || len(res.Stdout) > 1<<20+500 || len(res.Stdout) < 1<<20-10000 {
+	if res.Bytes != 32<<20 || passed != 32<<20 || !res.Truncated || len(res.Stdout) > 1<<20+500 ||
+		len(res.Stdout) < 1<<20-10000 {
 		t.Errorf("%d bytes, %d passed on, cut %v, %d kept", res.Bytes, passed, res.Truncated, len(res.Stdout))
 	}
 	if grown := int64(peak) - int64(before.HeapAlloc); grown > 20<<20 {
@@ -237,7 +245,10 @@ func TestCallback(t *testing.T) {
 			r := newRunner(t)
 			show(t, r, func(j *job) bool { return len(j.lines.pend) > 0 && j.lines.whole == 0 })
 			var got []string
-			if _, err := r.Run(context.Background(), shell(c.script), func(s string) { got = append(got, s); write(t, r, "seen") }); err != nil {
+			if _, err := r.Run(context.Background(), shell(c.script), func(s string) {
+				got = append(got, s)
+				write(t, r, "seen")
+			}); err != nil {
 				t.Fatal(err)
 			}
 			if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", c.want) {
@@ -264,7 +275,8 @@ func TestQuietIsNotPassedOn(t *testing.T) {
 	t.Parallel()
 	a := shell("echo hi")
 	a.Quiet = true
-	if _, err := newRunner(t).Run(context.Background(), a, func(s string) { t.Errorf("passed on: %q", s) }); err != nil {
+	if _, err := newRunner(t).Run(context.Background(), a, func(s string) { t.Errorf("passed on: %q", s) }); err !=
+		nil {
 		t.Fatal(err)
 	}
 }
@@ -283,7 +295,8 @@ func TestCallbackBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range len(pieces) - 2 { // the last piece does not wait: the action is over
-		if after := times[i+1].Sub(times[i]); after < batchTime && len(pieces[i]) < batchSize-16 && len(pieces[i+1]) < batchSize-16 {
+		if after := times[i+1].Sub(times[i]); after < batchTime && len(pieces[i]) < batchSize-16 &&
+			len(pieces[i+1]) < batchSize-16 {
 			t.Errorf("piece %d of %d bytes was followed after %s", i+1, len(pieces[i]), after)
 		}
 	}
@@ -411,9 +424,11 @@ func TestCutOutputIsAlwaysInAFile(t *testing.T) {
 func TestWrittenByRunner(t *testing.T) {
 	t.Parallel()
 	for rel, want := range map[string]bool{
-		"output/000001-a.out": true, "output/1000000-a-2~1.err": true, "output/000002+000001-a.out": true, "output/000002@2+000001-a.out": true,
-		"env/LOOPS_CAPTURED_A": true, "env/LOOPS_PREV_OUTPUT~1": true,
-		"output/a.out": false, "output/000001.out": false, "output/12-a.out": false, "output/000001-a.txt": false, "output/000001-d/a.out": false, "out/000001-a.out": false,
+		"output/000001-a.out": true, "output/1000000-a-2~1.err": true, "output/000002+000001-a.out": true,
+		"output/000002@2+000001-a.out": true,
+		"env/LOOPS_CAPTURED_A":         true, "env/LOOPS_PREV_OUTPUT~1": true,
+		"output/a.out": false, "output/000001.out": false, "output/12-a.out": false, "output/000001-a.txt": false,
+		"output/000001-d/a.out": false, "out/000001-a.out": false,
 		"000001-a.out": false, "output": false, "env/MINE": false, "env/LOOPS_CAPTURED_A/x": false,
 	} {
 		if got := WrittenByRunner(rel); got != want {

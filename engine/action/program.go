@@ -15,7 +15,8 @@ func (r *Runner) programCommand(c *command, a fsm.Action) (release func() error,
 		return nil, errors.New("the action type of state " + a.State + " names no program")
 	}
 	if c.path, err = r.FindProgram(a.Program[0]); err != nil {
-		return nil, fmt.Errorf("the program %q of the action type of state %q was not found; correct action_types in .loops/config.yaml, and look with: loops doctor", a.Program[0], a.State)
+		return nil, fmt.Errorf("the program %q of the action type of state %q was not found; correct action_types "+
+			"in .loops/config.yaml, and look with: loops doctor", a.Program[0], a.State)
 	}
 	vars, done, err := r.variables(a)
 	if err != nil {

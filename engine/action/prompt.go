@@ -89,8 +89,10 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 func (r *Runner) request(a fsm.Action, h *agent.CLI) agent.Request {
 	permissions := cmp.Or(cmp.Or(r.Permissions, a.Permissions), fsm.PermissionsSkip)
 	req := agent.Request{
-		Text: a.Text, Judge: a.Kind == fsm.KindJudge, Model: a.Model, Agent: a.Agent, Tools: a.Tools, Effort: cmp.Or(a.Effort, r.Effort),
-		Session: a.Session, Counted: agent.Usage(a.Counted), Skip: permissions == fsm.PermissionsSkip, MaxCost: a.MaxCost,
+		Text: a.Text, Judge: a.Kind == fsm.KindJudge, Model: a.Model, Agent: a.Agent, Tools: a.Tools,
+		Effort:  cmp.Or(a.Effort, r.Effort),
+		Session: a.Session, Counted: agent.Usage(a.Counted), Skip: permissions == fsm.PermissionsSkip,
+		MaxCost: a.MaxCost,
 	}
 	if a.SessionHost != "" && a.SessionHost != h.Name {
 		req.Session, req.Counted = "", agent.Usage{}
@@ -106,7 +108,8 @@ func (r *Runner) request(a fsm.Action, h *agent.CLI) agent.Request {
 	case h.Has.Schema:
 		req.Schema = a.Schema
 	default:
-		req.Text += "\n\nAnswer with one JSON object and nothing else. It has to match this JSON Schema:\n\n" + a.Schema + "\n"
+		req.Text += "\n\nAnswer with one JSON object and nothing else. It has to match this JSON Schema:\n\n" +
+			a.Schema + "\n"
 	}
 	return req
 }
@@ -128,7 +131,8 @@ func (r *Runner) chooseHost(name string) (*agent.CLI, string, error) {
 				return h, path, nil
 			}
 		}
-		return nil, "", fmt.Errorf("no agent host was found in PATH: install one of %s, or add the directory it is in to PATH", names(known))
+		return nil, "", fmt.Errorf("no agent host was found in PATH: install one of %s, or add the directory it "+
+			"is in to PATH", names(known))
 	}
 	h := findHost(known, name)
 	if h == nil {
@@ -140,7 +144,8 @@ func (r *Runner) chooseHost(name string) (*agent.CLI, string, error) {
 		if strings.Contains(h.Program, "/") {
 			where = "or may not be executed: fix its entry in the configuration"
 		}
-		return nil, "", fmt.Errorf("the agent host %s cannot be used: its program %s was not found %s, or choose another host (state key host, --host, LOOPS_HOST)", h.Name, h.Program, where)
+		return nil, "", fmt.Errorf("the agent host %s cannot be used: its program %s was not found %s, or choose "+
+			"another host (state key host, --host, LOOPS_HOST)", h.Name, h.Program, where)
 	}
 	return h, path, nil
 }

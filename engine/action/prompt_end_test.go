@@ -182,13 +182,15 @@ func TestPromptLog(t *testing.T) {
 	}
 	_, r = prompted(t, `echo first; yes "$(printf %0999d 0)" | head -c 68000000; echo done`, nil)
 	got := read(r)
-	if want := "0\n[892005 bytes are missing here: a log holds 67108864; the last line was:]\ndone\n"; !strings.HasSuffix(got, want) || !strings.HasPrefix(got, "first\n00") || len(got) > logMost+200 {
+	if want := "0\n[892005 bytes are missing here: a log holds 67108864; the last line was:]\n" +
+		"done\n"; !strings.HasSuffix(got, want) || !strings.HasPrefix(got, "first\n00") || len(got) > logMost+200 {
 		t.Errorf("%d bytes, the last are %q", len(got), got[max(0, len(got)-200):])
 	}
-	_, r = prompted(t, `sleep 600 & trap 'echo ouch >&2; exit' INT; echo before >&2;`+reached+`wait`, func(r *Runner, a *fsm.Action) {
-		a.Timeout = later
-		expire(t, r)
-	})
+	_, r = prompted(t, `sleep 600 & trap 'echo ouch >&2; exit' INT; echo before >&2;`+reached+`wait`,
+		func(r *Runner, a *fsm.Action) {
+			a.Timeout = later
+			expire(t, r)
+		})
 	if got, want := read(r), "[standard error after it was asked to stop:]\nouch\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

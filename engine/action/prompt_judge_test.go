@@ -25,24 +25,54 @@ func TestJudge(t *testing.T) {
 		reason       string
 		exit         int
 	}{
-		{name: "structured", script: `echo 'answer {"verdict": "yes", "n": 1}'; echo done`, strict: true, answer: `{"verdict": "yes", "n": 1}`},
-		{name: "structured wins", script: `echo 'final {"verdict": "no"}'; echo 'answer {"verdict": "yes"}'; echo done`, answer: `{"verdict": "yes"}`},
-		{name: "in the text", script: `echo 'final I say {"verdict": "no"}.'; echo done`, strict: true, answer: `{"verdict": "no"}`},
-		{name: "tags", script: `echo 'final <verdict>YES</verdict><confidence>0.7</confidence>'; echo done`, strict: true, answer: `{"confidence": 0.7, "verdict": "yes"}`},
+		{
+			name: "structured", script: `echo 'answer {"verdict": "yes", "n": 1}'; echo done`, strict: true,
+			answer: `{"verdict": "yes", "n": 1}`,
+		},
+		{
+			name:   "structured wins",
+			script: `echo 'final {"verdict": "no"}'; echo 'answer {"verdict": "yes"}'; echo done`,
+			answer: `{"verdict": "yes"}`,
+		},
+		{
+			name: "in the text", script: `echo 'final I say {"verdict": "no"}.'; echo done`, strict: true,
+			answer: `{"verdict": "no"}`,
+		},
+		{
+			name: "tags", script: `echo 'final <verdict>YES</verdict><confidence>0.7</confidence>'; echo done`,
+			strict: true, answer: `{"confidence": 0.7, "verdict": "yes"}`,
+		},
 		{
 			name: "prose", script: `echo 'final It went  well.'; echo done`,
 			failure: fsm.FailSchema, reason: "no JSON was found in the answer: It went well.", exit: 1,
 		},
-		{name: "empty", script: `echo done`, failure: fsm.FailSchema, reason: "no JSON was found in the answer: it was empty", exit: 1},
+		{
+			name: "empty", script: `echo done`, failure: fsm.FailSchema,
+			reason: "no JSON was found in the answer: it was empty", exit: 1,
+		},
 		{
 			name: "does not match", script: `echo 'answer {"verdict": "maybe"}'; echo done`, strict: true,
-			answer: `{"verdict": "maybe"}`, failure: fsm.FailSchema, reason: "the answer does not match the schema: verdict: enum: maybe does not equal any of: [yes no]", exit: 1,
+			answer: `{"verdict": "maybe"}`, failure: fsm.FailSchema,
+			reason: "the answer does not match the schema: verdict: enum: maybe does not equal any of: [yes no]",
+			exit:   1,
 		},
-		{name: "does not match, which may be", script: `echo 'answer {"verdict": "maybe"}'; echo done`, answer: `{"verdict": "maybe"}`},
-		{name: "damaged", script: `echo 'answer {"verdict"'; echo done`, failure: fsm.FailSchema, reason: `the answer is no JSON`, exit: 1},
-		{name: "refused", script: `echo 'final {"verdict": "no"}'; echo fail auth no key; echo done`, failure: fsm.FailAuth, reason: "no key", exit: 1},
+		{
+			name: "does not match, which may be", script: `echo 'answer {"verdict": "maybe"}'; echo done`,
+			answer: `{"verdict": "maybe"}`,
+		},
+		{
+			name: "damaged", script: `echo 'answer {"verdict"'; echo done`, failure: fsm.FailSchema,
+			reason: `the answer is no JSON`, exit: 1,
+		},
+		{
+			name: "refused", script: `echo 'final {"verdict": "no"}'; echo fail auth no key; echo done`,
+			failure: fsm.FailAuth, reason: "no key", exit: 1,
+		},
 		{name: "exit code", script: `echo 'answer {"verdict": "no"}'; echo done; exit 7`, exit: 7},
-		{name: "cut off", script: `echo 'not an envelope'`, failure: fsm.FailTruncated, reason: "it ended without a last word", exit: 1},
+		{
+			name: "cut off", script: `echo 'not an envelope'`, failure: fsm.FailTruncated,
+			reason: "it ended without a last word", exit: 1,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +83,8 @@ func TestJudge(t *testing.T) {
 			if res.Reply.Answer != nil {
 				got = string(value.AppendJSON(nil, res.Reply.Answer))
 			}
-			if got != c.answer || res.Reply.Failure != c.failure || !strings.HasPrefix(res.Reply.Reason, c.reason) || (c.reason == "") != (res.Reply.Reason == "") || res.ExitCode != c.exit {
+			if got != c.answer || res.Reply.Failure != c.failure || !strings.HasPrefix(res.Reply.Reason, c.reason) ||
+				(c.reason == "") != (res.Reply.Reason == "") || res.ExitCode != c.exit {
 				t.Errorf("got %s, %+v, exit %d; want %s", got, *res.Reply, res.ExitCode, c.answer)
 			}
 		})
@@ -63,8 +94,11 @@ func TestJudge(t *testing.T) {
 // TestJudgeReply: what a verdict needs to explain itself is there.
 func TestJudgeReply(t *testing.T) {
 	t.Parallel()
-	res, _ := prompted(t, `printf 'noise\377\nsay thinking\nfinal {"verdict": "no"}\ndone\n'`, func(_ *Runner, a *fsm.Action) { a.Kind = fsm.KindJudge })
-	if got := res.Reply; got.Text != `{"verdict": "no"}` || got.Raw != "noise\uFFFD\nsay thinking\nfinal {\"verdict\": \"no\"}\ndone\n" || !got.Complete || res.Stdout != "thinking" {
+	res, _ := prompted(t, `printf 'noise\377\nsay thinking\nfinal {"verdict": "no"}\ndone\n'`,
+		func(_ *Runner, a *fsm.Action) { a.Kind = fsm.KindJudge })
+	if got := res.Reply; got.Text != `{"verdict": "no"}` ||
+		got.Raw != "noise\uFFFD\nsay thinking\nfinal {\"verdict\": \"no\"}\ndone\n" || !got.Complete ||
+		res.Stdout != "thinking" {
 		t.Errorf("%+v, %q", *got, res.Stdout)
 	}
 	res, _ = prompted(t, `printf %010000d 0`, func(_ *Runner, a *fsm.Action) { a.Kind = fsm.KindJudge })
@@ -87,12 +121,15 @@ func TestSchemaOfJudge(t *testing.T) {
 		a := ask("is it so?")
 		a.Kind, a.Schema = fsm.KindJudge, verdictSchema
 		do(t, r, a)
-		asked := strings.HasPrefix(got.Text, "is it so?\n\nAnswer with one JSON object") && strings.Contains(got.Text, verdictSchema)
+		asked := strings.HasPrefix(got.Text, "is it so?\n\nAnswer with one JSON object") &&
+			strings.Contains(got.Text, verdictSchema)
 		if asked == knows || (got.Schema == verdictSchema) != knows || got.Model != "strict-1" || !got.Judge {
 			t.Errorf("knows %v: %+v", knows, got)
 		}
 		a.Schema = `{"type": "zork"}`
-		if _, err := r.Run(context.Background(), a, nil); err == nil || !strings.HasPrefix(err.Error(), `the schema of the judge of state "a" cannot be used: it is no JSON Schema: at the top: there is no type "zork"`) {
+		if _, err := r.Run(context.Background(), a, nil); err == nil ||
+			!strings.HasPrefix(err.Error(),
+				`the schema of the judge of state "a" cannot be used: it is no JSON Schema: at the top: there is no type "zork"`) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -110,13 +147,33 @@ func TestRequest(t *testing.T) {
 		{"nothing is said", &Runner{}, fsm.Action{}, agent.Request{Skip: true}},
 		{"permissions of the state", &Runner{}, fsm.Action{Permissions: "host"}, agent.Request{}},
 		{"permissions of the flag", &Runner{Permissions: "host"}, fsm.Action{Permissions: "skip"}, agent.Request{}},
-		{"permissions of the flag, skip", &Runner{Permissions: "skip"}, fsm.Action{Permissions: "host"}, agent.Request{Skip: true}},
+		{
+			"permissions of the flag, skip", &Runner{Permissions: "skip"},
+			fsm.Action{Permissions: "host"},
+			agent.Request{Skip: true},
+		},
 		{"model of the flag", &Runner{Model: "m"}, fsm.Action{}, agent.Request{Skip: true, Model: "m"}},
 		{"model of the state", &Runner{Model: "m"}, fsm.Action{Model: "n"}, agent.Request{Skip: true, Model: "n"}},
-		{"model of a judge", &Runner{Model: "m"}, fsm.Action{Kind: fsm.KindJudge, Model: "n"}, agent.Request{Skip: true, Judge: true, Model: "n"}},
-		{"its own session", &Runner{}, fsm.Action{Session: "s", SessionHost: "fake", Counted: fsm.Usage{Input: 2}}, agent.Request{Skip: true, Session: "s", Counted: agent.Usage{Input: 2}}},
-		{"another host's session", &Runner{}, fsm.Action{Session: "s", SessionHost: "other", Counted: fsm.Usage{Input: 2}}, agent.Request{Skip: true}},
-		{"the rest", &Runner{}, fsm.Action{Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5}, agent.Request{Skip: true, Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5}},
+		{
+			"model of a judge", &Runner{Model: "m"},
+			fsm.Action{Kind: fsm.KindJudge, Model: "n"},
+			agent.Request{Skip: true, Judge: true, Model: "n"},
+		},
+		{
+			"its own session", &Runner{},
+			fsm.Action{Session: "s", SessionHost: "fake", Counted: fsm.Usage{Input: 2}},
+			agent.Request{Skip: true, Session: "s", Counted: agent.Usage{Input: 2}},
+		},
+		{
+			"another host's session", &Runner{},
+			fsm.Action{Session: "s", SessionHost: "other", Counted: fsm.Usage{Input: 2}},
+			agent.Request{Skip: true},
+		},
+		{
+			"the rest", &Runner{},
+			fsm.Action{Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5},
+			agent.Request{Skip: true, Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5},
+		},
 	} {
 		if got := c.runner.request(c.action, &agent.CLI{Name: "fake"}); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
@@ -131,10 +188,12 @@ func TestReply(t *testing.T) {
 		a.Session = "s"
 	})
 	got := res.Reply
-	if got.Failure != fsm.FailRateLimited || got.ResetAt.Before(before.Add(time.Minute)) || got.ResetAt.After(time.Now().Add(time.Minute)) {
+	if got.Failure != fsm.FailRateLimited || got.ResetAt.Before(before.Add(time.Minute)) ||
+		got.ResetAt.After(time.Now().Add(time.Minute)) {
 		t.Errorf("%+v", *got)
 	}
-	if got.Usage != (fsm.Usage{Input: 7}) || got.Coverage != fsm.CoverageComplete || got.Cost != nil || got.Priced != "" {
+	if got.Usage != (fsm.Usage{Input: 7}) || got.Coverage != fsm.CoverageComplete || got.Cost != nil ||
+		got.Priced != "" {
 		t.Errorf("%+v", *got)
 	}
 	// A prompt that is cut off used more than its host says.
@@ -142,7 +201,8 @@ func TestReply(t *testing.T) {
 		a.Timeout = later
 		expire(t, r)
 	})
-	if got := res.Reply; got.Failure != fsm.FailTimeout || got.Coverage != fsm.CoveragePartial || got.Usage != (fsm.Usage{Input: 7}) {
+	if got := res.Reply; got.Failure != fsm.FailTimeout || got.Coverage != fsm.CoveragePartial ||
+		got.Usage != (fsm.Usage{Input: 7}) {
 		t.Errorf("%+v", *got)
 	}
 }
@@ -154,7 +214,8 @@ func TestRefusedRequest(t *testing.T) {
 	h.Command = func(agent.Request) (agent.Command, error) { return agent.Command{}, os.ErrInvalid }
 	r.Hosts = []*agent.CLI{h}
 	res := do(t, r, ask("x"))
-	if res.ExitCode != 1 || res.Stderr != "Action failed: invalid argument" || res.Reply.Failure != fsm.FailOther || res.Reply.Host != "fake" {
+	if res.ExitCode != 1 || res.Stderr != "Action failed: invalid argument" || res.Reply.Failure != fsm.FailOther ||
+		res.Reply.Host != "fake" {
 		t.Errorf("%+v, %+v", res, res.Reply)
 	}
 	long := fakeHost(t, "fake", "echo done")
@@ -163,7 +224,8 @@ func TestRefusedRequest(t *testing.T) {
 	}
 	r.Hosts = []*agent.CLI{long}
 	res = do(t, r, ask("x"))
-	if want := "Action failed: " + long.Program + " cannot be started: argument list too long: its arguments and its environment are too long together"; res.ExitCode != 1 || res.Stderr != want {
+	if want := "Action failed: " + long.Program + " cannot be started: argument list too long: its arguments and " +
+		"its environment are too long together"; res.ExitCode != 1 || res.Stderr != want {
 		t.Errorf("%q, want %q", res.Stderr, want)
 	}
 }
@@ -171,12 +233,16 @@ func TestRefusedRequest(t *testing.T) {
 func TestChooseHost(t *testing.T) {
 	t.Parallel()
 	here, there := t.TempDir(), t.TempDir()
-	for _, path := range []string{filepath.Join(here, "two"), filepath.Join(here, "three"), filepath.Join(there, "one")} {
+	for _, path := range []string{
+		filepath.Join(here, "two"), filepath.Join(here, "three"),
+		filepath.Join(there, "one"),
+	} {
 		if err := os.WriteFile(path, nil, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	one, two := &agent.CLI{Name: "one", Program: "one"}, &agent.CLI{Name: "two", Program: "two", Aliases: []string{"zwei"}}
+	one, two := &agent.CLI{Name: "one", Program: "one"},
+		&agent.CLI{Name: "two", Program: "two", Aliases: []string{"zwei"}}
 	three := &agent.CLI{Name: "three", Program: filepath.Join(here, "three")}
 	four := &agent.CLI{Name: "four", Program: "./three"}
 	five := &agent.CLI{Name: "zwei", Program: "./nothing"}
@@ -194,9 +260,21 @@ func TestChooseHost(t *testing.T) {
 		{"the runner's", []*agent.CLI{one, two, three}, here, "three", "", "three"},
 		{"the state's before the runner's", []*agent.CLI{one, two, three}, here, "three", "two", "two"},
 		{"alias", []*agent.CLI{one, two}, here, "", "zwei", "two"},
-		{"a name before an alias", []*agent.CLI{two, five}, here, "", "zwei", "the agent host zwei cannot be used: its program ./nothing was not found or may not be executed: fix its entry in the configuration"},
+		{
+			"a name before an alias",
+			[]*agent.CLI{two, five},
+			here, "", "zwei",
+			"the agent host zwei cannot be used: its program ./nothing was not found or may not be executed: fix " +
+				"its entry in the configuration",
+		},
 		{"beside the project", []*agent.CLI{four}, "", "", "four", "four"},
-		{"not installed", []*agent.CLI{one, two}, here, "", "one", "the agent host one cannot be used: its program one was not found in PATH: install it, add the directory it is in to PATH, or choose another host (state key host, --host, LOOPS_HOST)"},
+		{
+			"not installed",
+			[]*agent.CLI{one, two},
+			here, "", "one",
+			"the agent host one cannot be used: its program one was not found in PATH: install it, add the " +
+				"directory it is in to PATH, or choose another host (state key host, --host, LOOPS_HOST)",
+		},
 		{"unknown", []*agent.CLI{one, two}, here, "", "six", `there is no agent host "six": known are one, two`},
 		{"none", []*agent.CLI{one}, "/nowhere", "", "", "no agent host was found in PATH: install one of one"},
 	} {

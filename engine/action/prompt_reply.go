@@ -21,8 +21,9 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	res.Stdout = strings.TrimSuffix(res.Stdout, "\n")
 	rep := &fsm.Reply{
 		Host: t.host.Name, Model: o.Model, Session: o.Session, Complete: o.Complete,
-		Usage: fsm.Usage(o.Usage), SessionUsage: fsm.Usage(o.Whole), Coverage: cmp.Or(string(o.Coverage), fsm.CoverageNone),
-		Cost: o.Cost, Ignored: t.ignored, Denied: o.Denied, Skipped: t.skippedText(),
+		Usage: fsm.Usage(o.Usage), SessionUsage: fsm.Usage(o.Whole),
+		Coverage: cmp.Or(string(o.Coverage), fsm.CoverageNone),
+		Cost:     o.Cost, Ignored: t.ignored, Denied: o.Denied, Skipped: t.skippedText(),
 	}
 	switch {
 	case o.Cost != nil:
@@ -40,7 +41,10 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	}
 	for _, l := range o.Limits {
 		if j.r.Limit != nil {
-			j.r.Limit(t.host.Name, fsm.QuotaWindow{Name: l.Name, Used: l.Used, Length: l.Length, Resets: l.Resets, At: time.Now().UTC()})
+			j.r.Limit(t.host.Name, fsm.QuotaWindow{
+				Name: l.Name, Used: l.Used, Length: l.Length, Resets: l.Resets,
+				At: time.Now().UTC(),
+			})
 		}
 	}
 	if a.Kind == fsm.KindJudge {
@@ -86,7 +90,11 @@ func (t *talk) blameSkipped(o *agent.Outcome) {
 	case what == "":
 	case o.Failure == nil && t.lost && !o.Final:
 		o.Complete = false
-		o.Failure = &agent.Failure{Class: agent.Truncated, Reason: t.host.Name + " said nothing more after a line that was too long to be read, so that its final message may be missing; skipped: " + what}
+		o.Failure = &agent.Failure{
+			Class: agent.Truncated,
+			Reason: t.host.Name + " said nothing more after a line that was too long to be read, so that its final " +
+				"message may be missing; skipped: " + what,
+		}
 	case o.Failure != nil && o.Failure.Class == agent.Truncated:
 		o.Failure.Reason += "; skipped: " + what
 	}

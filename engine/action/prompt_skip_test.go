@@ -17,7 +17,8 @@ import (
 func TestPromptSkipped(t *testing.T) {
 	const long = "head -c 9000000 /dev/zero; echo; "
 	const one = "1 line of 9000000 bytes, more than the 8388608 that are read of one"
-	const missing = "fake said nothing more after a line that was too long to be read, so that its final message may be missing; skipped: "
+	const missing = "fake said nothing more after a line that was too long to be read, so that its final message " +
+		"may be missing; skipped: "
 	for _, c := range []struct {
 		name, script    string
 		exit            int
@@ -26,17 +27,29 @@ func TestPromptSkipped(t *testing.T) {
 		{"before the final message", long + "echo say b; echo done", 0, one, ""},
 		{"after the last word", "echo say b; echo done; " + long, 0, one, ""},
 		{"the final message", "echo say b; " + long + "echo done", 1, one, missing + one},
-		{"two of them", "echo say b; " + long + long + "echo done", 1, "2 lines of up to 9000000 bytes, more than the 8388608 that are read of one", missing + "2 lines of up to 9000000 bytes, more than the 8388608 that are read of one"},
+		{
+			"two of them", "echo say b; " + long + long + "echo done", 1,
+			"2 lines of up to 9000000 bytes, more than the 8388608 that are read of one",
+			missing + "2 lines of up to 9000000 bytes, more than the 8388608 that are read of one",
+		},
 		{"the last word", "echo say b; " + long, 1, one, "it ended without a last word; skipped: " + one},
-		{"a line without an end", "echo say b; head -c 9000000 /dev/zero", 1, one, "it ended without a last word; skipped: " + one},
+		{
+			"a line without an end", "echo say b; head -c 9000000 /dev/zero", 1, one,
+			"it ended without a last word; skipped: " + one,
+		},
 		{"with a failure of another kind", "echo say b; echo fail auth no; " + long + "echo done", 1, one, "no"},
-		{"of the longest that is read", "echo say b; printf 'model '; head -c 8388602 /dev/zero; echo; echo done", 0, "", ""},
+		{
+			"of the longest that is read", "echo say b; printf 'model '; head -c 8388602 /dev/zero; echo; echo done", 0,
+			"", "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			res, _ := prompted(t, c.script, nil)
-			if res.ExitCode != c.exit || res.Stdout != "b" || res.Reply.Skipped != c.skipped || res.Reply.Reason != c.reason {
-				t.Errorf("exit %d, %q, skipped %q, %s: %q", res.ExitCode, res.Stdout, res.Reply.Skipped, res.Reply.Failure, res.Reply.Reason)
+			if res.ExitCode != c.exit || res.Stdout != "b" || res.Reply.Skipped != c.skipped ||
+				res.Reply.Reason != c.reason {
+				t.Errorf("exit %d, %q, skipped %q, %s: %q", res.ExitCode, res.Stdout, res.Reply.Skipped,
+					res.Reply.Failure, res.Reply.Reason)
 			}
 			if c.exit != 0 && c.reason != "no" && res.Reply.Failure != fsm.FailTruncated {
 				t.Errorf("the failure is %q", res.Reply.Failure)

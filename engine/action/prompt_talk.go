@@ -103,7 +103,8 @@ func (t *talk) skippedText() string {
 	case 1:
 		return fmt.Sprintf("1 line of %d bytes, more than the %d that are read of one", t.longest, longestLine)
 	}
-	return fmt.Sprintf("%d lines of up to %d bytes, more than the %d that are read of one", t.skipped, t.longest, longestLine)
+	return fmt.Sprintf("%d lines of up to %d bytes, more than the %d that are read of one", t.skipped, t.longest,
+		longestLine)
 }
 
 // end takes the end of standard output.

@@ -81,7 +81,10 @@ func fakeHost(t testing.TB, name, script string) *agent.CLI {
 	return &agent.CLI{
 		Name: name, Program: path, Stop: syscall.SIGINT,
 		Command: func(r agent.Request) (agent.Command, error) {
-			return agent.Command{Args: []string{"-"}, Stdin: r.Text, Env: []string{"FAKE=new", "SCRATCH=" + r.Scratch, "MODEL=" + r.Model}}, nil
+			return agent.Command{
+				Args: []string{"-"}, Stdin: r.Text,
+				Env: []string{"FAKE=new", "SCRATCH=" + r.Scratch, "MODEL=" + r.Model},
+			}, nil
 		},
 		Stream: func(agent.Request) agent.Stream { return &fakeStream{} },
 	}
@@ -119,16 +122,20 @@ func TestPrompt(t *testing.T) {
 			stdout: "x", exit: 3, reply: fsm.Reply{Complete: true},
 		},
 		{
-			name: "error inside an exit 0", script: "echo say x; echo fail auth the key is refused; echo done; echo note >&2",
-			stdout: "x", stderr: "note\n[result] the key is refused", exit: 1, reply: fsm.Reply{Complete: true, Failure: fsm.FailAuth, Reason: "the key is refused"},
+			name:   "error inside an exit 0",
+			script: "echo say x; echo fail auth the key is refused; echo done; echo note >&2",
+			stdout: "x", stderr: "note\n[result] the key is refused", exit: 1,
+			reply: fsm.Reply{Complete: true, Failure: fsm.FailAuth, Reason: "the key is refused"},
 		},
 		{
 			name: "cut off, said on stderr", script: "echo say x; echo no such session >&2; exit 1",
-			stdout: "x", stderr: "no such session\n", exit: 1, reply: fsm.Reply{Failure: fsm.FailTruncated, Reason: "it ended without a last word"},
+			stdout: "x", stderr: "no such session\n", exit: 1,
+			reply: fsm.Reply{Failure: fsm.FailTruncated, Reason: "it ended without a last word"},
 		},
 		{
 			name: "cut off in silence", script: "echo say x",
-			stdout: "x", stderr: "[result] it ended without a last word", exit: 1, reply: fsm.Reply{Failure: fsm.FailTruncated, Reason: "it ended without a last word"},
+			stdout: "x", stderr: "[result] it ended without a last word", exit: 1,
+			reply: fsm.Reply{Failure: fsm.FailTruncated, Reason: "it ended without a last word"},
 		},
 		{
 			name: "deltas", script: `printf 'delta a\ndelta b\nsay c\ndelta d\ndone\n'`,
@@ -139,11 +146,13 @@ func TestPrompt(t *testing.T) {
 			stdout: "a", reply: fsm.Reply{Complete: true},
 		},
 		{
-			name: "garbage", script: `printf '\000\377\376{"type":\nsay a\303\n\n\n'; head -c 100000 /dev/zero; printf '\ndone\n'`,
+			name:   "garbage",
+			script: `printf '\000\377\376{"type":\nsay a\303\n\n\n'; head -c 100000 /dev/zero; printf '\ndone\n'`,
 			stdout: "a\uFFFD", reply: fsm.Reply{Complete: true},
 		},
 		{
-			name: "environment", script: `echo "say $FAKE $LOOPS_STATE ${LOOPS_ACTION##*/} $(ls "$SCRATCH" | wc -l) $1"; echo done`,
+			name:   "environment",
+			script: `echo "say $FAKE $LOOPS_STATE ${LOOPS_ACTION##*/} $(ls "$SCRATCH" | wc -l) $1"; echo done`,
 			stdout: "new a 1 0 -", reply: fsm.Reply{Complete: true},
 		},
 		{
@@ -162,13 +171,15 @@ func TestPrompt(t *testing.T) {
 				show(t, r, func(j *job) bool { return j.streams[0].fd < 0 })
 			})
 			if res.Stdout != c.stdout || res.Stderr != c.stderr || res.ExitCode != c.exit {
-				t.Errorf("got %q, %q, exit %d; want %q, %q, exit %d", res.Stdout, res.Stderr, res.ExitCode, c.stdout, c.stderr, c.exit)
+				t.Errorf("got %q, %q, exit %d; want %q, %q, exit %d", res.Stdout, res.Stderr, res.ExitCode, c.stdout,
+					c.stderr, c.exit)
 			}
 			g := res.Reply
 			if g == nil {
 				t.Fatal("no reply")
 			}
-			if g.Host != "fake" || g.Complete != c.reply.Complete || g.Model != c.reply.Model || g.Failure != c.reply.Failure || g.Reason != c.reply.Reason {
+			if g.Host != "fake" || g.Complete != c.reply.Complete || g.Model != c.reply.Model ||
+				g.Failure != c.reply.Failure || g.Reason != c.reply.Reason {
 				t.Errorf("got %+v, want %+v", *g, c.reply)
 			}
 			if left, _ := filepath.Glob(filepath.Join(r.RunDir, ".*")); len(left) > 0 {
@@ -186,12 +197,14 @@ func TestNoHost(t *testing.T) {
 		a := ask("x")
 		a.Kind, a.Host = kind, ""
 		res := do(t, r, a)
-		if res.ExitCode != 1 || res.Reply == nil || res.Reply.Failure != fsm.FailMissing || !strings.HasPrefix(res.Stderr, "Action failed: no agent host was found in PATH") {
+		if res.ExitCode != 1 || res.Reply == nil || res.Reply.Failure != fsm.FailMissing ||
+			!strings.HasPrefix(res.Stderr, "Action failed: no agent host was found in PATH") {
 			t.Errorf("%s: %+v", kind, res)
 		}
 		a.Host = "nobody"
 		res = do(t, r, a)
-		if res.ExitCode != 1 || res.Reply.Failure != fsm.FailMissing || !strings.HasPrefix(res.Stderr, `Action failed: there is no agent host "nobody": known are `) {
+		if res.ExitCode != 1 || res.Reply.Failure != fsm.FailMissing ||
+			!strings.HasPrefix(res.Stderr, `Action failed: there is no agent host "nobody": known are `) {
 			t.Errorf("%s: %+v", kind, res)
 		}
 	}
@@ -217,10 +230,18 @@ func TestPromptStopped(t *testing.T) {
 		name, script, stdout string
 		grace                time.Duration
 	}{
-		{"answers SIGINT", `sleep 600 & trap 'echo say bye; exit 0' INT; echo say hi;` + reached + `wait`, "hi\nbye", later},
-		{"SIGINT ignored", `sleep 600 & trap '' INT; trap 'echo say bye; exit 0' TERM; echo say hi;` + reached + `wait`, "hi\nbye", later},
+		{
+			"answers SIGINT", `sleep 600 & trap 'echo say bye; exit 0' INT; echo say hi;` + reached + `wait`, "hi\nbye",
+			later,
+		},
+		{"SIGINT ignored", `sleep 600 & trap '' INT; trap 'echo say bye; exit 0' TERM; echo say hi;` + reached +
+			`wait`, "hi\nbye", later},
 		{"both ignored", `trap '' INT TERM; echo say hi;` + reached + `sleep 600`, "hi", short},
-		{"tools in sessions of their own", `trap 'exit 0' INT; setsid sleep 600 & setsid bash -c "trap '' TERM; sleep 600" & echo say hi;` + reached + `wait`, "hi", short},
+		{
+			"tools in sessions of their own",
+			`trap 'exit 0' INT; setsid sleep 600 & setsid bash -c "trap '' TERM; sleep 600" & echo say hi;` +
+				reached + `wait`, "hi", short,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

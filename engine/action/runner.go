@@ -111,7 +111,8 @@ type Runner struct {
 
 	Sandbox []*confine.Policy // of all actions, besides their own
 	Caches  []string          // that a workspace may change; nil = those of package sandbox
-	// secrets that leave for some hosts only: in requests of actions in a sandbox with a list of hosts, and in those of call
+	// secrets that leave for some hosts only: in requests of actions in a sandbox with a list of hosts, and in
+	// those of call
 	Egress []confine.Egress
 	// Control returns the socket by which actions in a sandbox reach the run, in LOOPS_CONTROL; nil: they do not
 	Control func() (string, error)
@@ -238,7 +239,9 @@ func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (f
 }
 
 // carryOut starts what an action is, and sees it through to its end.
-func (r *Runner) carryOut(ctx context.Context, c command, a fsm.Action, out func(string)) (res fsm.Result, failed error) {
+func (r *Runner) carryOut(ctx context.Context, c command, a fsm.Action, out func(string)) (res fsm.Result,
+	failed error,
+) {
 	switch a.Kind {
 	case fsm.KindShell:
 		path, err := r.bashPath()
@@ -326,8 +329,8 @@ func (r *Runner) Force() {
 	}
 }
 
-// Close closes what ended actions left behind: their processes continue, but get SIGPIPE if they print. Those of actions
-// in a sandbox are ended.
+// Close closes what ended actions left behind: their processes continue, but get SIGPIPE if they print. Those
+// of actions in a sandbox are ended.
 // It is called once, when no action runs any more.
 func (r *Runner) Close() error {
 	r.mu.Lock()
@@ -366,7 +369,10 @@ const envControl = "LOOPS_CONTROL"
 const envTrace = "TRACEPARENT"
 
 // own are the variables that environ drops and environment sets.
-var own = []string{envReferenceRunID, "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", envScheduledAt, envControl, sandbox.Variable, Variable}
+var own = []string{
+	envReferenceRunID, "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT",
+	envScheduledAt, envControl, sandbox.Variable, Variable,
+}
 
 // environ prepares what all actions share.
 func (r *Runner) environ() {

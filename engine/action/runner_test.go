@@ -106,7 +106,10 @@ func TestShell(t *testing.T) {
 		{"closed outputs", "exec >&- 2>&-;" + awaitSeen + "exit 4", "", "", 4},
 		{"no such command", "no-such-command", "", "bash: line 1: no-such-command: command not found\n", 127},
 		{"name and arguments", `echo "$0 $#"`, "bash 0\n", "", 0},
-		{"called by its path", `IFS= read -r -d "" a </proc/$$/cmdline; [ "$a" = "$BASH" ] && echo path`, "path\n", "", 0},
+		{
+			"called by its path", `IFS= read -r -d "" a </proc/$$/cmdline; [ "$a" = "$BASH" ] && echo path`, "path\n",
+			"", 0,
+		},
 		{"own group", `read -r _ _ _ _ g _ </proc/$$/stat; [ $g = $$ ] && echo own`, "own\n", "", 0},
 		{"a line of 100 letters", "echo " + long, long + "\n", "", 0},
 	} {
@@ -115,7 +118,8 @@ func TestShell(t *testing.T) {
 			show(t, r, func(j *job) bool { return isRead(j) || j.streams[0].fd < 0 && j.streams[1].fd < 0 })
 			res := do(t, r, shell(c.script))
 			if res.Stdout != c.stdout || res.Stderr != c.stderr || res.ExitCode != c.exit {
-				t.Errorf("got %q, %q, exit %d; want %q, %q, exit %d", res.Stdout, res.Stderr, res.ExitCode, c.stdout, c.stderr, c.exit)
+				t.Errorf("got %q, %q, exit %d; want %q, %q, exit %d", res.Stdout, res.Stderr, res.ExitCode, c.stdout,
+					c.stderr, c.exit)
 			}
 			if res.TimeoutKind != "" || res.Truncated || res.File != "" || res.Background != 0 || res.PeakRSS != 0 {
 				t.Errorf("%+v", res)
@@ -130,10 +134,12 @@ func TestShell(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	r.Env = append(os.Environ(), "LOOPS_ACTION=outer/7/1", "LOOPS_STATE=outer", "PWD=/nowhere", "LOOPS_RUN_ID=outer", "LL_LOOP_RUN_ID=outer", "LOOPS_SCHEDULED_AT=outer", "KEPT=yes")
+	r.Env = append(os.Environ(), "LOOPS_ACTION=outer/7/1", "LOOPS_STATE=outer", "PWD=/nowhere", "LOOPS_RUN_ID=outer",
+		"LL_LOOP_RUN_ID=outer", "LOOPS_SCHEDULED_AT=outer", "KEPT=yes")
 	a := shell("env | grep -E '^(LOOPS_|LL_LOOP|KEPT)' | sort; pwd")
 	a.State, a.Step, a.Attempt = "build it", 3, 2
-	want := "KEPT=yes\nLL_LOOP_RUN_ID=" + r.RunID + "\nLOOPS_ACTION=outer/7/1;" + r.Mark + "/3/2\nLOOPS_ATTEMPT=2\nLOOPS_RUN_DIR=" + r.RunDir +
+	want := "KEPT=yes\nLL_LOOP_RUN_ID=" + r.RunID + "\nLOOPS_ACTION=outer/7/1;" + r.Mark +
+		"/3/2\nLOOPS_ATTEMPT=2\nLOOPS_RUN_DIR=" + r.RunDir +
 		"\nLOOPS_RUN_ID=" + r.RunID + "\nLOOPS_STATE=build it\nLOOPS_STEP=3\n" + r.Dir + "\n"
 	if res := do(t, r, a); res.Stdout != want {
 		t.Errorf("got\n%swant\n%s", res.Stdout, want)
@@ -148,7 +154,8 @@ func TestEnvironment(t *testing.T) {
 func TestLongScript(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	const probe = "echo \"$0 $# $LINENO $-\"\ncat <<'X'\n  'quoted' $text\nX\necho \"$LINENO\"; : > /dev/fd/3 2>/dev/null || echo closed; " +
+	const probe = "echo \"$0 $# $LINENO $-\"\ncat <<'X'\n  'quoted' $text\nX\n" +
+		"echo \"$LINENO\"; : > /dev/fd/3 2>/dev/null || echo closed; " +
 		"f() { echo \"$LINENO\"; }; f\ntrap 'echo bye' EXIT\n"
 	short := do(t, r, shell(probe+"exit 5"))
 	for _, n := range []int{longScript - 1, longScript, 128 << 10, 300 << 10, 3 << 20} {
@@ -158,8 +165,10 @@ func TestLongScript(t *testing.T) {
 		if len(script) != n {
 			t.Fatalf("the script has %d bytes, not %d", len(script), n)
 		}
-		if res := do(t, r, shell(script)); res.Stdout != short.Stdout || res.Stderr != short.Stderr || res.ExitCode != 5 {
-			t.Errorf("%d bytes: got %q, %.200q, exit %d; want %q", n, res.Stdout, res.Stderr, res.ExitCode, short.Stdout)
+		if res := do(t, r, shell(script)); res.Stdout != short.Stdout || res.Stderr != short.Stderr ||
+			res.ExitCode != 5 {
+			t.Errorf("%d bytes: got %q, %.200q, exit %d; want %q", n, res.Stdout, res.Stderr, res.ExitCode,
+				short.Stdout)
 		}
 	}
 	if want := "bash 0 1 hBc\n  'quoted' $text\n5\nclosed\n5\nbye\n"; short.Stdout != want {
@@ -193,7 +202,9 @@ func TestCannotBeAttempted(t *testing.T) {
 			r.RunDir += "/gone"
 			a.Text = strings.Repeat("#\n", longScript)
 		}, `script of state "a" cannot be written`},
-		{"environment too long", func(r *Runner, _ *fsm.Action) { r.Env = append(os.Environ(), "X="+strings.Repeat("x", 1<<20)) }, "too long"},
+		{"environment too long", func(r *Runner, _ *fsm.Action) {
+			r.Env = append(os.Environ(), "X="+strings.Repeat("x", 1<<20))
+		}, "too long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, a := newRunner(t), shell("echo ran")
@@ -226,7 +237,8 @@ func TestBashThatMovedIsFoundAgain(t *testing.T) {
 	if err := os.Remove(filepath.Join(one, "bash")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Run(context.Background(), shell("echo 2"), nil); err == nil || !strings.Contains(err.Error(), "is gone") {
+	if _, err := r.Run(context.Background(), shell("echo 2"), nil); err == nil ||
+		!strings.Contains(err.Error(), "is gone") {
 		t.Errorf("error %v", err)
 	}
 	if res := do(t, r, shell("echo 3")); res.Stdout != "3\n" {
@@ -358,5 +370,8 @@ func TestActionDiesWithItsRunner(t *testing.T) {
 	if _, err := c.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Wait(t, "the action is dead", func() bool { alive, _ := (process.Identity{PID: pid}).Alive(); return !alive })
+	testenv.Wait(t, "the action is dead", func() bool {
+		alive, _ := (process.Identity{PID: pid}).Alive()
+		return !alive
+	})
 }

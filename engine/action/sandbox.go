@@ -56,13 +56,14 @@ func (r *Runner) sandboxOf(a fsm.Action, dir string) (*sandbox.Box, error) {
 	}
 	rules := box.Rules()
 	if missing := box.Missing(); rules.Strict && len(missing) > 0 {
-		return nil, fmt.Errorf("the sandbox %s cannot be enforced here: %s; look with: loops doctor --sandbox %s", rules.Name, strings.Join(missing, "; "), triable(rules.Name))
+		return nil, fmt.Errorf("the sandbox %s cannot be enforced here: %s; look with: loops doctor --sandbox %s",
+			rules.Name, strings.Join(missing, "; "), triable(rules.Name))
 	}
 	return box, nil
 }
 
-// makeState makes the folders where an agent keeps its state, which it could not make in a sandbox. It makes no home: users
-// of services have one that is not to exist.
+// makeState makes the folders where an agent keeps its state, which it could not make in a sandbox. It makes no
+// home: users of services have one that is not to exist.
 func (r *Runner) makeState(h *agent.CLI) {
 	home := ""
 	for _, e := range r.base {
@@ -84,7 +85,8 @@ func (r *Runner) makeState(h *agent.CLI) {
 // is none.
 func (r *Runner) Unenforced(policies []*confine.Policy) (name string, missing []string) {
 	r.prepare.Do(r.environ)
-	rules := sandbox.Resolve(slices.Concat(r.Sandbox, policies), sandbox.Place{Dir: r.pwd, RunDir: r.RunDir, Env: r.base, Caches: r.Caches})
+	rules := sandbox.Resolve(slices.Concat(r.Sandbox, policies),
+		sandbox.Place{Dir: r.pwd, RunDir: r.RunDir, Env: r.base, Caches: r.Caches})
 	if rules == nil {
 		return "", nil
 	}
@@ -94,7 +96,9 @@ func (r *Runner) Unenforced(policies []*confine.Policy) (name string, missing []
 }
 
 // inside does an action within its sandbox: do is called with what limits it and its environment.
-func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(env []string) (fsm.Result, error)) (fsm.Result, error) {
+func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(env []string) (fsm.Result, error)) (
+	fsm.Result, error,
+) {
 	rules := box.Rules()
 	if rules.Private || rules.Crowded {
 		dir, err := disk.MkdirTemp(r.RunDir, ".tmp-*")
@@ -146,12 +150,14 @@ func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(en
 	refused := append(asked(), box.Told(r.marker(a))...)
 	res.Refused = strings.Join(refused, " ")
 	for _, one := range refused {
-		if call := strings.HasSuffix(one, ")") || !strings.Contains(one, ":"); !call || res.ExitCode != 0 { // programs try some in vain
+		// programs try some in vain
+		if call := strings.HasSuffix(one, ")") || !strings.Contains(one, ":"); !call || res.ExitCode != 0 {
 			res.Stderr = line(res.Stderr, "loops: the sandbox %s %s", rules.Name, fsm.NotLet([]string{one}))
 		}
 	}
 	if word := refusal(res); err == nil && word != "" {
-		res.Stderr = line(res.Stderr, "loops: the sandbox may have refused: %s; loops doctor --sandbox %s", word, triable(rules.Name))
+		res.Stderr = line(res.Stderr, "loops: the sandbox may have refused: %s; loops doctor --sandbox %s", word,
+			triable(rules.Name))
 	}
 	return res, err
 }
@@ -187,7 +193,10 @@ func line(text, format string, args ...any) string {
 }
 
 // refusals are what programs say of EACCES, EPERM and EROFS.
-var refusals = []string{"Permission denied", "permission denied", "Operation not permitted", "operation not permitted", "EACCES", "EPERM", "Read-only file system", "read-only file system", "EROFS"}
+var refusals = []string{
+	"Permission denied", "permission denied", "Operation not permitted",
+	"operation not permitted", "EACCES", "EPERM", "Read-only file system", "read-only file system", "EROFS",
+}
 
 // refusal returns the last line of a failed action in which it says that something was refused; "" = there is none.
 func refusal(res fsm.Result) string {

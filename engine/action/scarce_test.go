@@ -15,7 +15,8 @@ import (
 // An action for which there was no process failed at once.
 func TestPatiently(t *testing.T) {
 	for no, want := range map[syscall.Errno]bool{
-		syscall.EAGAIN: true, syscall.ENOMEM: true, syscall.EMFILE: true, syscall.ENFILE: true, syscall.ENOENT: false, syscall.E2BIG: false,
+		syscall.EAGAIN: true, syscall.ENOMEM: true, syscall.EMFILE: true, syscall.ENFILE: true, syscall.ENOENT: false,
+		syscall.E2BIG: false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tries, began := 0, time.Now()
@@ -23,7 +24,8 @@ func TestPatiently(t *testing.T) {
 				tries++
 				return fsm.Result{}, fmt.Errorf("no pipe can be made: %w", no)
 			})
-			if errors.Is(err, fsm.ErrScarce) != want || !errors.Is(err, no) || (tries == 3) != want || tries != 3 && tries != 1 {
+			if errors.Is(err, fsm.ErrScarce) != want || !errors.Is(err, no) || (tries == 3) != want || tries != 3 &&
+				tries != 1 {
 				t.Errorf("%v: %d tries, %v", no, tries, err)
 			}
 			if took := time.Since(began); want && took != 2100*time.Millisecond {

@@ -20,11 +20,14 @@ func masker() *mask.Masker {
 // which it gives in pieces, in its log and on standard error.
 func TestSecretsOfAPrompt(t *testing.T) {
 	t.Parallel()
-	res, r := prompted(t, `read -r p; echo "say got $p"; printf 'delta secret-\ndelta of-the\ndelta -test\n'; echo "raw secret-of-the-test"; echo secret-of-the-test >&2; echo done`, func(r *Runner, a *fsm.Action) {
-		r.Mask = masker()
-		a.Text = "use ***(TOKEN)"
-	})
-	if want := "got use ***[TOKEN]\n***(TOKEN)"; res.Stdout != want || !strings.Contains(res.Stderr, "***(TOKEN)") || strings.Contains(res.Stderr, "secret-of") {
+	res, r := prompted(t,
+		`read -r p; echo "say got $p"; printf 'delta secret-\ndelta of-the\ndelta -test\n'; echo "raw secret-of-the-test"; echo secret-of-the-test >&2; echo done`,
+		func(r *Runner, a *fsm.Action) {
+			r.Mask = masker()
+			a.Text = "use ***(TOKEN)"
+		})
+	if want := "got use ***[TOKEN]\n***(TOKEN)"; res.Stdout != want || !strings.Contains(res.Stderr, "***(TOKEN)") ||
+		strings.Contains(res.Stderr, "secret-of") {
 		t.Errorf("got %q and %q, want %q", res.Stdout, res.Stderr, want)
 	}
 	logs, _ := filepath.Glob(filepath.Join(r.RunDir, "output", "*.log"))
@@ -49,7 +52,8 @@ func TestSecretsOfAScript(t *testing.T) {
 	sealed := 0
 	r.Seal = func() error { sealed++; return nil }
 	a := fsm.Action{
-		Kind: fsm.KindShell, State: "a", Step: 1, Attempt: 1, Keep: true, Vars: []fsm.Var{{Name: "LOOPS_CONTEXT_T", Value: "x***(TOKEN)"}},
+		Kind: fsm.KindShell, State: "a", Step: 1, Attempt: 1, Keep: true,
+		Vars: []fsm.Var{{Name: "LOOPS_CONTEXT_T", Value: "x***(TOKEN)"}},
 		Text: `[ "***(TOKEN)" = "secret-"of-the-test ] && [ "$LOOPS_CONTEXT_T" = "xsecret-"of-the-test ] && echo "same: $LOOPS_CONTEXT_T"; printf 'no end: ***(TOKEN)' | tee /dev/stderr`,
 	}
 	var lines strings.Builder

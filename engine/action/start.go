@@ -122,7 +122,8 @@ func (cmd command) explain(err error) error {
 	why := ""
 	switch {
 	case errors.Is(err, syscall.EINVAL) && strings.Contains(strings.Join(cmd.argv, ""), "\x00"):
-		return fmt.Errorf("%s cannot be started: the text of the action holds a zero byte, which no program can be given", name)
+		return fmt.Errorf("%s cannot be started: the text of the action holds a zero byte, which no "+
+			"program can be given", name)
 	case errors.Is(err, syscall.E2BIG):
 		why = ": its arguments and its environment are too long together"
 	case errors.Is(err, syscall.EAGAIN):

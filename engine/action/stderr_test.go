@@ -34,12 +34,16 @@ func TestStandardErrorIsSeenWhileItIsWritten(t *testing.T) {
 			}
 			done <- res
 		}()
-		testenv.Wait(t, "the file holds what was written", func() bool { b, _ := os.ReadFile(file); return string(b) == "one\n" })
+		testenv.Wait(t, "the file holds what was written", func() bool {
+			b, _ := os.ReadFile(file)
+			return string(b) == "one\n"
+		})
 		if err := os.WriteFile(filepath.Join(r.Dir, "seen"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		res := <-done
-		if b, err := os.ReadFile(file); (err == nil) != c.stays || c.stays && !strings.HasSuffix(string(b), "\n999\n1000\n") {
+		if b, err := os.ReadFile(file); (err == nil) != c.stays ||
+			c.stays && !strings.HasSuffix(string(b), "\n999\n1000\n") {
 			t.Errorf("%s: afterwards the file holds %q, %v", c.name, b, err)
 		}
 		if !strings.HasPrefix(res.Stderr, "one\n") || strings.Contains(res.Stderr, file) != c.stays {

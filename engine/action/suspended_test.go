@@ -47,8 +47,14 @@ func TestSuspendedMachine(t *testing.T) {
 		exit       int
 		kind       string
 	}{
-		"it has time left":              {"echo begun; until test -e go; do sleep 0.01; done; echo done", time.Minute, 0, 0, ""},
-		"silence":                       {"echo begun; until test -e go; do sleep 0.01; done; echo done", 0, time.Minute, 0, ""},
+		"it has time left": {
+			"echo begun; until test -e go; do sleep 0.01; done; echo done", time.Minute,
+			0, 0, "",
+		},
+		"silence": {
+			"echo begun; until test -e go; do sleep 0.01; done; echo done", 0,
+			time.Minute, 0, "",
+		},
 		"it ended":                      {"echo begun; exit 3", time.Minute, 0, 3, ""},
 		"its time is up all the same":   {"echo begun; sleep 60", time.Second, 0, 124, "wall"},
 		"it is silent for all the same": {"echo begun; sleep 60", 0, time.Second, 124, "idle"},
@@ -90,7 +96,10 @@ func TestExitIsSeenBeforeTheClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := command{dir: r.Dir, env: r.environment(a, r.Dir), name: "bash", path: path, argv: []string{path, "-c", a.Text, "bash"}}
+	c := command{
+		dir: r.Dir, env: r.environment(a, r.Dir), name: "bash", path: path,
+		argv: []string{path, "-c", a.Text, "bash"},
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	j, err := r.start(c, a, nil)

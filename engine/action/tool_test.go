@@ -59,7 +59,8 @@ func tool(params string) fsm.Action {
 func TestToolCall(t *testing.T) {
 	t.Parallel()
 	other := t.TempDir()
-	if err := os.WriteFile(filepath.Join(other, "mcp-call"), []byte("#!/bin/bash\necho mcp-call \"$@\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(other, "mcp-call"), []byte("#!/bin/bash\necho mcp-call \"$@\"\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	long := `{"x":"` + strings.Repeat("y", 3<<20) + `"}`
@@ -73,12 +74,23 @@ func TestToolCall(t *testing.T) {
 	}{
 		{"known", `echo ours "$@"`, true, other, nil, "ours for=srv/tool in=DIR -- srv/tool {\"x\": 1}\n"},
 		{"unknown", `echo ours "$@"`, false, other, nil, "mcp-call srv/tool {\"x\": 1}\n"},
-		{"unknown, and no other", `echo ours "$@"`, false, "/none", nil, "ours for=srv/tool in=DIR -- srv/tool {\"x\": 1}\n"},
-		{"directory", `echo ours "$@"; pwd`, true, other, func(a *fsm.Action) { a.Dir = other }, "ours for=srv/tool in=" + other + " -- srv/tool {\"x\": 1}\n" + other + "\n"},
+		{
+			"unknown, and no other", `echo ours "$@"`, false, "/none", nil,
+			"ours for=srv/tool in=DIR -- srv/tool {\"x\": 1}\n",
+		},
+		{
+			"directory", `echo ours "$@"; pwd`, true, other, func(a *fsm.Action) { a.Dir = other },
+			"ours for=srv/tool in=" + other + " -- srv/tool {\"x\": 1}\n" + other + "\n",
+		},
 		{"no arguments", `echo "$5"`, true, "", func(a *fsm.Action) { a.Params = "" }, "{}\n"},
-		{"long arguments", `echo "${@:3}"; exec 4<&3; wc -c <&4`, true, "", func(a *fsm.Action) { a.Params = long }, fmt.Sprintf("--arguments-fd=3 -- srv/tool\n%d\n", len(long))},
+		{
+			"long arguments", `echo "${@:3}"; exec 4<&3; wc -c <&4`, true, "", func(a *fsm.Action) { a.Params = long },
+			fmt.Sprintf("--arguments-fd=3 -- srv/tool\n%d\n", len(long)),
+		},
 		{"no descriptor else", `cd /proc/$$/fd; [ -e 3 ] && echo leaked; true`, true, "", nil, ""},
-		{"no variables", `env | grep -c LOOPS_PREV; env | grep ^LOOPS_STEP`, true, "", func(a *fsm.Action) { a.Vars = []fsm.Var{{Name: "LOOPS_PREV_OUTPUT", Value: "x"}} }, "0\nLOOPS_STEP=1\n"},
+		{"no variables", `env | grep -c LOOPS_PREV; env | grep ^LOOPS_STEP`, true, "", func(a *fsm.Action) {
+			a.Vars = []fsm.Var{{Name: "LOOPS_PREV_OUTPUT", Value: "x"}}
+		}, "0\nLOOPS_STEP=1\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRunner(t)
@@ -134,7 +146,8 @@ func TestNothingOfAToolCallIsLeft(t *testing.T) {
 		t.Parallel()
 		r := newRunner(t)
 		bin := t.TempDir()
-		if err := os.WriteFile(filepath.Join(bin, "mcp-call"), []byte("#!/bin/bash\nsleep 600 & exec sleep 0.1\n"), 0o700); err != nil {
+		if err := os.WriteFile(filepath.Join(bin, "mcp-call"), []byte("#!/bin/bash\nsleep 600 & exec sleep 0.1\n"),
+			0o700); err != nil {
 			t.Fatal(err)
 		}
 		r.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
@@ -149,7 +162,8 @@ func TestToolCallThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
 	r.ToolCall = func(string, string) ([]string, bool) { return []string{"/gone/loops", "mcp-call"}, true }
-	if _, err := r.Run(context.Background(), tool(""), nil); err == nil || !strings.Contains(err.Error(), "/gone/loops or the program its first line names is gone") {
+	if _, err := r.Run(context.Background(), tool(""), nil); err == nil ||
+		!strings.Contains(err.Error(), "/gone/loops or the program its first line names is gone") {
 		t.Errorf("error %v", err)
 	}
 	callBy(t, r, "echo ran", true)
@@ -159,7 +173,8 @@ func TestToolCallThatCannotBeMade(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	r.RunDir += "/gone"
-	if _, err := r.Run(context.Background(), tool(strings.Repeat(" ", longScript)), nil); err == nil || !strings.Contains(err.Error(), `the arguments of state "a" cannot be written to a file`) {
+	if _, err := r.Run(context.Background(), tool(strings.Repeat(" ", longScript)), nil); err == nil ||
+		!strings.Contains(err.Error(), `the arguments of state "a" cannot be written to a file`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -169,7 +184,8 @@ func TestToolCallTriesAgain(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
 	mark := filepath.Join(t.TempDir(), "tried")
-	callBy(t, r, "[ -e "+mark+" ] && { echo called; exit 0; }; : > "+mark+"; echo 'server srv cannot be started' >&2; exit 75\n", true)
+	callBy(t, r, "[ -e "+mark+" ] && { echo called; exit 0; }; : > "+mark+
+		"; echo 'server srv cannot be started' >&2; exit 75\n", true)
 	if res := do(t, r, tool("{}")); res.ExitCode != 0 || res.Stdout != "called\n" {
 		t.Errorf("got %+v", res)
 	}

@@ -25,8 +25,8 @@ func isTextVar(name string) bool {
 	return slices.ContainsFunc(textVars, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// variables returns the environment entries of a. done is to be called when it is over, and returns why a file that it was
-// given is not durable: the action may have handed on its name, as its result.
+// variables returns the environment entries of a. done is to be called when it is over, and returns why a file
+// that it was given is not durable: the action may have handed on its name, as its result.
 func (r *Runner) variables(a fsm.Action) (entries []string, done func() error, err error) {
 	if len(a.Vars) == 0 {
 		return nil, func() error { return nil }, nil
@@ -65,7 +65,8 @@ func (r *Runner) variables(a fsm.Action) (entries []string, done func() error, e
 		}
 		f, err := r.vars.Hold(r.RunDir, v.Name, v.Value, open)
 		if err != nil {
-			return fail(fmt.Errorf("the variable %s of state %q is too long for the environment and cannot be written to a file: %w", v.Name, a.State, err))
+			return fail(fmt.Errorf("the variable %s of state %q is too long for the environment and cannot be "+
+				"written to a file: %w", v.Name, a.State, err))
 		}
 		used = append(used, f)
 		entries = append(entries, f.Entry)
@@ -77,8 +78,8 @@ func (r *Runner) variables(a fsm.Action) (entries []string, done func() error, e
 }
 
 // tooLong reports which variables go to files: those that are too long, those that no environment can hold, and the
-// longest of the others, so that all fit. Nil means no variable. A run may have megabytes of texts, most of them in files:
-// only those that fit into the environment are looked through.
+// longest of the others, so that all fit. Nil means no variable. A run may have megabytes of texts, most of
+// them in files: only those that fit into the environment are looked through.
 func tooLong(vars []fsm.Var) (inFile []bool) {
 	sum := 0
 	file := func(i int) {

@@ -54,13 +54,19 @@ func TestTooLong(t *testing.T) {
 func TestVars(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	r.Env = append(os.Environ(), "LOOPS_CAPTURED_OLD=x", "LOOPS_CONTEXT_A_FILE=/outer", "LOOPS_PREV_OUTPUT=outer", "LOOPS_PREV_OUTPUT_FILE=/outer",
+	r.Env = append(os.Environ(), "LOOPS_CAPTURED_OLD=x", "LOOPS_CONTEXT_A_FILE=/outer", "LOOPS_PREV_OUTPUT=outer",
+		"LOOPS_PREV_OUTPUT_FILE=/outer",
 		"LOOPS_CAPTURED=kept")
 	quoted := "it's \"$(touch hacked)\" `touch hacked`; \\ \n\tä€😀 $HOME \x7f\xff"
 	long := strings.Repeat("0123456789abcdef\n", 100<<10)
 	a := shell(`env | grep -aoE '^LOOPS_(CAPTURED|CONTEXT|PREV)[^=]*' | sort
 printf '%s' "$LOOPS_CAPTURED_Q" > q; printf '%s' "$LOOPS_CAPTURED_EMPTY" > empty; cat "$LOOPS_PREV_OUTPUT_FILE" > long; cat "$LOOPS_CONTEXT_Z_FILE" > z`)
-	a.Vars = []fsm.Var{{Name: "LOOPS_CAPTURED_Q", Value: quoted}, {Name: "LOOPS_CAPTURED_EMPTY"}, {Name: "LOOPS_PREV_OUTPUT", Value: long}, {Name: "LOOPS_CONTEXT_Z", Value: "a\x00b\n"}}
+	a.Vars = []fsm.Var{
+		{Name: "LOOPS_CAPTURED_Q", Value: quoted},
+		{Name: "LOOPS_CAPTURED_EMPTY"},
+		{Name: "LOOPS_PREV_OUTPUT", Value: long},
+		{Name: "LOOPS_CONTEXT_Z", Value: "a\x00b\n"},
+	}
 	res := do(t, r, a)
 	want := "LOOPS_CAPTURED\nLOOPS_CAPTURED_EMPTY\nLOOPS_CAPTURED_Q\nLOOPS_CONTEXT_Z_FILE\nLOOPS_PREV_OUTPUT_FILE\n"
 	if res.Stdout != want || res.Stderr != "" || res.ExitCode != 0 {
@@ -120,7 +126,8 @@ func TestVarFileIsKept(t *testing.T) {
 	}
 	_ = inode(long+"2", `echo more >> "$LOOPS_PREV_OUTPUT_FILE"`)
 	_ = inode(long+"2", "") // cmp above
-	if names, err := filepath.Glob(filepath.Join(r.RunDir, "env", "*")); err != nil || !slices.Equal(names, []string{name}) {
+	if names, err := filepath.Glob(filepath.Join(r.RunDir, "env", "*")); err != nil ||
+		!slices.Equal(names, []string{name}) {
 		t.Errorf("files %q, %v", names, err)
 	}
 }
@@ -163,17 +170,27 @@ func TestVarsThatCannotBeGiven(t *testing.T) {
 		spoil func(t *testing.T, r *Runner)
 		want  string
 	}{
-		{"folder is a file", fsm.Var{Name: "LOOPS_PREV_OUTPUT", Value: long}, func(t *testing.T, r *Runner) {
-			if err := os.WriteFile(filepath.Join(r.RunDir, "env"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}, `the variable LOOPS_PREV_OUTPUT of state "a" is too long for the environment and cannot be written to a file: mkdir `},
+		{
+			"folder is a file",
+			fsm.Var{Name: "LOOPS_PREV_OUTPUT", Value: long},
+			func(t *testing.T, r *Runner) {
+				if err := os.WriteFile(filepath.Join(r.RunDir, "env"), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			},
+			`the variable LOOPS_PREV_OUTPUT of state "a" is too long for the environment and cannot be written to a file: mkdir `,
+		},
 		{"file is a folder", fsm.Var{Name: "LOOPS_PREV_OUTPUT", Value: long}, func(t *testing.T, r *Runner) {
 			if err := os.MkdirAll(filepath.Join(r.RunDir, "env", "LOOPS_PREV_OUTPUT", "x"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}, `cannot be written to a file: rename `},
-		{"no folder", fsm.Var{Name: "X", Value: long}, func(_ *testing.T, r *Runner) { r.RunDir = "" }, "this run has no folder"},
+		{
+			"no folder",
+			fsm.Var{Name: "X", Value: long},
+			func(_ *testing.T, r *Runner) { r.RunDir = "" },
+			"this run has no folder",
+		},
 		{"no name", fsm.Var{Value: "x"}, nil, `state "a": "" cannot be the name of an environment variable`},
 		{"name with =", fsm.Var{Name: "A=B", Value: "x"}, nil, `"A=B" cannot be the name`},
 		{"name with a zero byte", fsm.Var{Name: "A\x00", Value: "x"}, nil, `"A\x00" cannot be the name`},
@@ -218,7 +235,8 @@ func TestDirectory(t *testing.T) {
 	}
 	a := shell("true")
 	a.Dir = filepath.Join(other, "gone")
-	if _, err := r.Run(context.Background(), a, nil); err == nil || !strings.Contains(err.Error(), "gone: no such file or directory") {
+	if _, err := r.Run(context.Background(), a, nil); err == nil ||
+		!strings.Contains(err.Error(), "gone: no such file or directory") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -233,7 +251,10 @@ func TestOuter(t *testing.T) {
 		{"/5/2", "fix", "/5/2/3/1", "000005@2+000003-fix.out"},
 		{"/5/1/1234567/12", "fix", "/5/1/1234567/12/3/1", "000005+1234567@12+000003-fix.out"},
 		{"", "5+000003-fix", "/3/1", "000003-5_000003-fix.out"},
-		{strings.Repeat("/5/1", 40), "x", strings.Repeat("/5/1", 40) + "/3/1", strings.Repeat("000005+", 40)[280-120:] + "000003-x.out"},
+		{
+			strings.Repeat("/5/1", 40), "x", strings.Repeat("/5/1", 40) + "/3/1",
+			strings.Repeat("000005+", 40)[280-120:] + "000003-x.out",
+		},
 		{"/a b/1", "x", "/a b/1/3/1", "_a_b_1+000003-x.out"},
 	} {
 		a := shell(`echo "$LOOPS_ACTION"`)
@@ -254,7 +275,8 @@ func TestVarFilesThatWereTouched(t *testing.T) {
 	r := newRunner(t)
 	a := shell("")
 	for i := range 40 {
-		a.Vars = append(a.Vars, fsm.Var{Name: fmt.Sprintf("V%d", i), Value: fmt.Sprint(i) + strings.Repeat("x", longVar)})
+		a.Vars = append(a.Vars,
+			fsm.Var{Name: fmt.Sprintf("V%d", i), Value: fmt.Sprint(i) + strings.Repeat("x", longVar)})
 	}
 	for _, c := range []struct {
 		name, script string
@@ -279,7 +301,8 @@ func TestVarFilesThatWereTouched(t *testing.T) {
 			}
 			defer f.Close()
 		}
-		a.Text = `for i in {0..39}; do v=V${i}_FILE; read -r -n 3 x < "${!v}"; case $x in $i*x) ;; *) echo "$i: $x" ;; esac
+		a.Text =
+			`for i in {0..39}; do v=V${i}_FILE; read -r -n 3 x < "${!v}"; case $x in $i*x) ;; *) echo "$i: $x" ;; esac
 			test $(wc -c < "${!v}") -eq $((32768 + ${#i})) || echo "$i is too long"; done; ` + c.script
 		if res := do(t, r, a); res.Stdout != "" || res.Stderr != "" {
 			t.Errorf("%s: %q %q", c.name, res.Stdout, res.Stderr)

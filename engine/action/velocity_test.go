@@ -41,7 +41,12 @@ func TestVelocity(t *testing.T) {
 			"ended because it cost $0.6000 within a minute: velocity.cost_per_minute is 0.5", "", 600,
 		},
 		{"exactly as much as it may", "echo used 200; echo done", fsm.Velocity{Tokens: 200}, false, "", "", 7},
-		{"no price", "echo model unknown; echo used 600; echo done", fsm.Velocity{CostUSD: 0.5}, false, "", "velocity.cost_per_minute", 7},
+		{
+			"no price", "echo model unknown; echo used 600; echo done",
+			fsm.Velocity{CostUSD: 0.5},
+			false, "",
+			"velocity.cost_per_minute", 7,
+		},
 		{"a host that says nothing", "echo used 600; echo done", fsm.Velocity{Tokens: 5}, true, "", "velocity", 7},
 		// bash would write each line by itself
 		{"too much in its last line", `env printf 'used 600\ndone\n'`, fsm.Velocity{Tokens: 5}, false, "", "", 7},
@@ -95,7 +100,13 @@ func TestPaceIsOfAMinute(t *testing.T) {
 		after time.Duration
 		total int64
 		fast  bool
-	}{{0, 60, false}, {30 * time.Second, 100, false}, {61 * time.Second, 140, false}, {90 * time.Second, 200, false}, {119 * time.Second, 201, true}} {
+	}{
+		{0, 60, false},
+		{30 * time.Second, 100, false},
+		{61 * time.Second, 140, false},
+		{90 * time.Second, 200, false},
+		{119 * time.Second, 201, true},
+	} {
 		s.used.Output = step.total
 		if p.look(begin.Add(step.after)); (p.why != "") != step.fast {
 			t.Errorf("%d tokens after %s: %q", step.total, step.after, p.why)

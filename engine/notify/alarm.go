@@ -97,7 +97,8 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 		switch {
 		case project.Alive(r):
 			v := engine.Glimpse(ctx, f, r)
-			if v.Wait != nil && v.Wait.Why == fsm.WaitQuota && !quotas[v.Wait.Host] { // one for all runs that wait for it
+			// one for all runs that wait for it
+			if v.Wait != nil && v.Wait.Why == fsm.WaitQuota && !quotas[v.Wait.Host] {
 				quotas[v.Wait.Host] = true
 				text := fmt.Sprintf("run %s waits in state %s: %s", r.ID, v.Wait.State, v.Wait.What)
 				add(v.Wait.Host, Alarm{Kind: Quota, Run: r.ID, Loop: r.Loop, Since: v.Wait.Since, Text: text})
@@ -107,7 +108,8 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 				add(string(r.ID), Alarm{Kind: Spend, Run: r.ID, Loop: r.Loop, Since: v.Wait.Since, Text: text})
 			}
 			if idle := v.Idle(); conf.Alarm.Stuck > 0 && !v.Waits() && idle >= conf.Alarm.Stuck {
-				text := fmt.Sprintf("run %s has made no progress for %s, in state %s", r.ID, humanize.Duration(idle.Truncate(time.Second)), r.State)
+				text := fmt.Sprintf("run %s has made no progress for %s, in state %s", r.ID,
+					humanize.Duration(idle.Truncate(time.Second)), r.State)
 				add(string(r.ID), Alarm{Kind: Stuck, Run: r.ID, Loop: r.Loop, Since: now.Add(-idle), Text: text})
 			}
 		case !project.Alive(r) && r.Status == persistence.Interrupted && r.Ended == "":
@@ -122,9 +124,11 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 		}
 		for _, q := range asked {
 			if since := q.Question.Wait.Since; now.Sub(since) >= conf.Alarm.Waiting {
-				text := fmt.Sprintf("run %s has been asking for %s (question %s): %s", q.Run.ID, humanize.Duration(now.Sub(since).Truncate(time.Second)), fsm.ShownAddress(q.Question.Address),
+				text := fmt.Sprintf("run %s has been asking for %s (question %s): %s", q.Run.ID,
+					humanize.Duration(now.Sub(since).Truncate(time.Second)), fsm.ShownAddress(q.Question.Address),
 					humanize.Joined(q.Question.Question))
-				add(string(q.Run.ID)+"/"+q.Question.Address, Alarm{Kind: Waiting, Run: q.Run.ID, Loop: q.Run.Loop, Since: since, Text: text})
+				add(string(q.Run.ID)+"/"+q.Question.Address,
+					Alarm{Kind: Waiting, Run: q.Run.ID, Loop: q.Run.Loop, Since: since, Text: text})
 			}
 		}
 	}
@@ -135,11 +139,13 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 			return nil, err
 		}
 		if last, ok := trigger.Latest(times); ok && (last.State == trigger.Failed || last.State == trigger.Missed) {
-			text := fmt.Sprintf("the schedule of %s did not start its run of %s: %s", p.Loop, last.At.UTC().Format(time.RFC3339), humanize.Reason(last.Why))
+			text := fmt.Sprintf("the schedule of %s did not start its run of %s: %s", p.Loop,
+				last.At.UTC().Format(time.RFC3339), humanize.Reason(last.Why))
 			add(p.Loop, Alarm{Kind: Schedule, Loop: p.Loop, Since: last.At, Text: text})
 		}
 		if why := trigger.Untrusted(ctx, f.Store, p); why != "" {
-			text := fmt.Sprintf("the schedule of %s is not going to start: %s. Look at it, then have it run: loops trust %s", p.Loop, why, humanize.ShellWord(p.Loop))
+			text := fmt.Sprintf("the schedule of %s is not going to start: %s. Look at it, then have it run: "+
+				"loops trust %s", p.Loop, why, humanize.ShellWord(p.Loop))
 			add(p.Loop+"/trust", Alarm{Kind: Schedule, Loop: p.Loop, Since: now, Text: text})
 		}
 		ahead, err := trigger.Ahead(ctx, f.Store.Ledger(), p.Loop, now)
@@ -245,7 +251,8 @@ func (w *AlarmWatch) look(ctx context.Context, p *project.Project, conf *config.
 		events, told = append(events, a.event("alarm", a.Text)), append(told, a)
 	}
 	for _, k := range known {
-		if !k.entry.Open || !k.Over && slices.ContainsFunc(found, func(a Alarm) bool { return a.key == k.key }) || k.busy(now) {
+		if !k.entry.Open || !k.Over && slices.ContainsFunc(found, func(a Alarm) bool { return a.key == k.key }) ||
+			k.busy(now) {
 			continue
 		}
 		k.Over = true
@@ -300,7 +307,9 @@ func (w *AlarmWatch) nowIs(ctx context.Context, records *project.Records, a Alar
 }
 
 // restart resumes a run whose process died, as often as the settings allow, where its files are.
-func (w *AlarmWatch) restart(ctx context.Context, p *project.Project, conf *config.Config, a Alarm, l persistence.Ledger) Alarm {
+func (w *AlarmWatch) restart(ctx context.Context, p *project.Project, conf *config.Config, a Alarm,
+	l persistence.Ledger,
+) Alarm {
 	if a.Kind != Dead || a.Restarts >= conf.Alarm.Restart || w.Begin == nil || !disk.Exists(p.RunDir(a.Run)) {
 		return a
 	}
@@ -326,7 +335,10 @@ func (a Alarm) record(ctx context.Context, l persistence.Ledger, open bool, now 
 	if err != nil {
 		return a, err
 	}
-	e := persistence.Entry{List: list, Key: a.key, Rev: a.entry.Rev, Open: open, Added: now.UTC().Truncate(time.Millisecond), Body: body}
+	e := persistence.Entry{
+		List: list, Key: a.key, Rev: a.entry.Rev, Open: open,
+		Added: now.UTC().Truncate(time.Millisecond), Body: body,
+	}
 	if a.entry.Rev == 0 {
 		err = l.Add(ctx, e)
 		e.Rev = 1

@@ -11,7 +11,10 @@ import (
 // A link is read with its key alone, and no change of it is.
 func TestReadLink(t *testing.T) {
 	t.Parallel()
-	l := notify.SignedLink{Run: "ship-20261129T014410", Question: "/1+one/1:1", Choice: "approve", By: "ada", Began: "2026-11-29T01:44:10.000001+00:00", Records: "6f1a/"}
+	l := notify.SignedLink{
+		Run: "ship-20261129T014410", Question: "/1+one/1:1", Choice: "approve", By: "ada",
+		Began: "2026-11-29T01:44:10.000001+00:00", Records: "6f1a/",
+	}
 	signed := l.Signed("key")
 	if got, ok := notify.ReadLink(signed, "key"); !ok || got != l {
 		t.Errorf("%+v, %v", got, ok)
@@ -42,7 +45,8 @@ func TestReadLink(t *testing.T) {
 			t.Errorf("it is read with the key %q", key)
 		}
 	}
-	if address := l.Address("https://loops.example.org/base/", "key"); address != "https://loops.example.org/base/answer/"+signed {
+	if address := l.Address("https://loops.example.org/base/", "key"); address !=
+		"https://loops.example.org/base/answer/"+signed {
 		t.Error(address)
 	} else if u, err := url.Parse(address); err != nil || u.EscapedPath() != "/base/answer/"+signed {
 		t.Errorf("%v, %v", u, err)

@@ -46,7 +46,8 @@ func (s *Sender) start(limit time.Duration, env []string, stdin []byte, program 
 	var said tail
 	mark := newID()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = s.Dir, append(env[:len(env):len(env)], envMark+"="+mark), bytes.NewReader(stdin), &said
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = s.Dir, append(env[:len(env):len(env)], envMark+"="+mark),
+		bytes.NewReader(stdin), &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = grace // for a child in the background that keeps standard error open
 	cmd.Cancel = func() error {
@@ -62,7 +63,8 @@ func (s *Sender) start(limit time.Duration, env []string, stdin []byte, program 
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, exec.ErrWaitDelay), errors.Is(err, syscall.EPIPE): // it ended well, or did not care for the JSON
+	// it ended well, or did not care for the JSON
+	case errors.Is(err, exec.ErrWaitDelay), errors.Is(err, syscall.EPIPE):
 		return nil
 	case err != nil:
 		if line := said.line(); line != "" {
@@ -76,9 +78,12 @@ func (s *Sender) start(limit time.Duration, env []string, stdin []byte, program 
 func (e Event) env() []string {
 	env := []string{
 		"LOOPS_NOTIFY_EVENT=" + e.Kind, "LOOPS_NOTIFY_TEXT=" + e.Text, "LOOPS_NOTIFY_DELIVERY=" + e.Delivery,
-		"LOOPS_NOTIFY_RUN=" + e.Run, "LOOPS_NOTIFY_LOOP=" + e.Loop, "LOOPS_NOTIFY_STATUS=" + e.Status, "LOOPS_NOTIFY_STATE=" + e.State,
-		"LOOPS_NOTIFY_STEPS=" + strconv.Itoa(e.Steps), "LOOPS_NOTIFY_SECONDS=" + strconv.FormatFloat(e.Seconds, 'f', -1, 64),
-		"LOOPS_NOTIFY_ERROR=" + e.Error, "LOOPS_NOTIFY_RESUME=" + e.Resume, "LOOPS_NOTIFY_QUESTION=" + e.Question, "LOOPS_NOTIFY_PROJECT=" + e.Project,
+		"LOOPS_NOTIFY_RUN=" + e.Run, "LOOPS_NOTIFY_LOOP=" + e.Loop, "LOOPS_NOTIFY_STATUS=" + e.Status,
+		"LOOPS_NOTIFY_STATE=" + e.State,
+		"LOOPS_NOTIFY_STEPS=" + strconv.Itoa(e.Steps),
+		"LOOPS_NOTIFY_SECONDS=" + strconv.FormatFloat(e.Seconds, 'f', -1, 64),
+		"LOOPS_NOTIFY_ERROR=" + e.Error, "LOOPS_NOTIFY_RESUME=" + e.Resume, "LOOPS_NOTIFY_QUESTION=" + e.Question,
+		"LOOPS_NOTIFY_PROJECT=" + e.Project,
 		"LOOPS_NOTIFY_REMINDER=" + strconv.Itoa(e.Reminder), "LOOPS_NOTIFY_LINKS=" + e.links(),
 	}
 	code := ""

@@ -21,19 +21,42 @@ func TestCommand(t *testing.T) {
 		out    string // of the file out, which scripts may write
 		err    string // "" = delivered
 	}{
-		"environment":                         {`echo "$LOOPS_NOTIFY_EVENT $LOOPS_NOTIFY_RUN $LOOPS_NOTIFY_LOOP $LOOPS_NOTIFY_EXIT_CODE $MINE" >out`, "failed fix-1 fix 1 mine\n", ""},
-		"text is no code":                     {`echo "$LOOPS_NOTIFY_TEXT" >out`, "$(touch x) `touch x`; \"touch x\n", ""},
-		"standard input":                      {`grep -o '"event":"[a-z]*"' >out`, "\"event\":\"failed\"\n", ""},
-		"a line of input":                     {`set -e; read -r line; echo "${line:0:10}" >out`, "{\"event\":\"\n", ""},
-		"input is not read":                   {`exec <&-; echo ok >out`, "ok\n", ""},
-		"fails":                               {`echo one >&2; printf 'two\033[1m\n' >&2; exit 3`, "", "exit status 3: two [1m"},
-		"is killed":                           {`kill -KILL $$`, "", "signal: killed"},
-		"prints much":                         {`head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo ok >out`, "ok\n", ""},
-		"takes too long":                      {`sleep 1000`, "", "it took longer than 200ms and was ended"},
-		"ignores TERM":                        {`trap '' TERM; sleep 1000 & echo $! >pid; wait; wait`, "", "it took longer than 200ms and was ended"},
-		"has a child in a session of its own": {`setsid sh -c 'trap "" TERM; echo $$ >pid; sleep 1000; sleep 1000' & wait`, "", "it took longer than 200ms and was ended"},
-		"leaves something":                    {`(sleep 2; echo >&2) & echo ok >out`, "ok\n", ""},
-		"is not a bash script":                {`if`, "", "exit status 2: bash: -c: line 2: syntax error: unexpected end of file"},
+		"environment": {
+			`echo "$LOOPS_NOTIFY_EVENT $LOOPS_NOTIFY_RUN $LOOPS_NOTIFY_LOOP $LOOPS_NOTIFY_EXIT_CODE $MINE" >out`,
+			"failed fix-1 fix 1 mine\n", "",
+		},
+		"text is no code": {
+			`echo "$LOOPS_NOTIFY_TEXT" >out`, "$(touch x) `touch x`; \"touch x\n",
+			"",
+		},
+		"standard input": {`grep -o '"event":"[a-z]*"' >out`, "\"event\":\"failed\"\n", ""},
+		"a line of input": {
+			`set -e; read -r line; echo "${line:0:10}" >out`, "{\"event\":\"\n",
+			"",
+		},
+		"input is not read": {`exec <&-; echo ok >out`, "ok\n", ""},
+		"fails": {
+			`echo one >&2; printf 'two\033[1m\n' >&2; exit 3`, "",
+			"exit status 3: two [1m",
+		},
+		"is killed": {`kill -KILL $$`, "", "signal: killed"},
+		"prints much": {
+			`head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo ok >out`, "ok\n", "",
+		},
+		"takes too long": {`sleep 1000`, "", "it took longer than 200ms and was ended"},
+		"ignores TERM": {
+			`trap '' TERM; sleep 1000 & echo $! >pid; wait; wait`, "",
+			"it took longer than 200ms and was ended",
+		},
+		"has a child in a session of its own": {
+			`setsid sh -c 'trap "" TERM; echo $$ >pid; sleep 1000; sleep 1000' & wait`, "",
+			"it took longer than 200ms and was ended",
+		},
+		"leaves something": {`(sleep 2; echo >&2) & echo ok >out`, "ok\n", ""},
+		"is not a bash script": {
+			`if`, "",
+			"exit status 2: bash: -c: line 2: syntax error: unexpected end of file",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,14 +68,18 @@ func TestCommand(t *testing.T) {
 			s := NewSender([]config.Notify{{Command: c.script, Timeout: limit}})
 			s.Dir, s.Env = dir, append(os.Environ(), "MINE=mine", "LC_ALL=C")
 			one := 1
-			s.Tell(Event{Kind: "failed", Loop: "fix", Run: "fix-1", ExitCode: &one, Text: "$(touch x) `touch x`; \"touch x", Error: strings.Repeat("ü\x00", 200_000)})
+			s.Tell(Event{
+				Kind: "failed", Loop: "fix", Run: "fix-1", ExitCode: &one,
+				Text: "$(touch x) `touch x`; \"touch x", Error: strings.Repeat("ü\x00", 200_000),
+			})
 			got := ""
 			for _, r := range s.Close(t.Context()) {
 				if r.Err != nil {
 					got += r.Err.Error()
 				}
 			}
-			if got != c.err && !(name == "is not a bash script" && strings.HasPrefix(got, "exit status 2: bash: -c: line")) {
+			if got != c.err &&
+				!(name == "is not a bash script" && strings.HasPrefix(got, "exit status 2: bash: -c: line")) {
 				t.Errorf("got %q, want %q", got, c.err)
 			}
 			if b, _ := os.ReadFile(filepath.Join(dir, "out")); string(b) != c.out {
@@ -78,7 +105,9 @@ func TestCommandStartsRun(t *testing.T) {
 	said := []string{"", "commands of notifications start runs that start commands again, 8 times by now"}
 	for depth, want := range map[string]string{"": said[0], "7": said[0], "8": said[1]} {
 		s := NewSender([]config.Notify{{Command: `echo "$LOOPS_NOTIFY_DEPTH" >>depths`}})
-		s.Dir, s.Env, s.Getenv = dir, os.Environ(), func(name string) (string, bool) { return depth, name == "LOOPS_NOTIFY_DEPTH" }
+		s.Dir, s.Env, s.Getenv = dir, os.Environ(), func(name string) (string, bool) {
+			return depth, name == "LOOPS_NOTIFY_DEPTH"
+		}
 		s.Tell(Event{Kind: "failed"})
 		got := ""
 		for _, r := range s.Close(t.Context()) {
@@ -120,13 +149,16 @@ func TestDesktop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(got), "\n--\nloops: -x failed\n") && !strings.HasPrefix(string(got), "-e\non run argv\n") {
+	if !strings.Contains(string(got), "\n--\nloops: -x failed\n") &&
+		!strings.HasPrefix(string(got), "-e\non run argv\n") {
 		t.Errorf("got %s", got)
 	}
 	e := Event{Kind: "failed", Loop: "-x", Text: "<b>$(id)</b> & \"more\"\x1b[1m"}
 	for system, want := range map[string]string{
-		"linux":  "notify-send|--app-name=loops|--urgency=critical|--|loops: -x failed|&lt;b&gt;$(id)&lt;/b&gt; &amp; \"more\" [1m",
-		"darwin": "osascript|-e|on run argv|-e|display notification (item 2 of argv) with title (item 1 of argv)|-e|end run|--|loops: -x failed|<b>$(id)</b> & \"more\" [1m",
+		"linux": "notify-send|--app-name=loops|--urgency=critical|--|loops: -x failed|&lt;b&gt;$(id)&lt;/b&gt; " +
+			"&amp; \"more\" [1m",
+		"darwin": "osascript|-e|on run argv|-e|display notification (item 2 of argv) with title (item 1 of " +
+			"argv)|-e|end run|--|loops: -x failed|<b>$(id)</b> & \"more\" [1m",
 	} {
 		program, args := desktop(system, e)
 		if got := program + "|" + strings.Join(args, "|"); got != want {
@@ -152,7 +184,8 @@ func TestWants(t *testing.T) {
 		target config.Notify
 		want   string // kinds of the loop fix-ui
 	}{
-		{config.Notify{}, "completed unmerged failed timed_out capped stalled budget limited interrupted suspended awaiting alarm all_clear"},
+		{config.Notify{}, "completed unmerged failed timed_out capped stalled budget limited interrupted suspended " +
+			"awaiting alarm all_clear"},
 		{config.Notify{On: []string{"started", "waiting"}}, "started waiting"},
 		{config.Notify{On: []string{"failed"}, Loops: []string{"x", "fix-*"}}, "failed"},
 		{config.Notify{Loops: []string{"fix"}}, ""},

@@ -24,7 +24,8 @@ func desktop(system string, e Event) (program string, args []string) {
 	title, text := "loops: "+printable(e.Loop)+" "+e.Kind, printable(e.Text)
 	if system == "darwin" {
 		return "osascript", []string{
-			"-e", "on run argv", "-e", "display notification (item 2 of argv) with title (item 1 of argv)", "-e", "end run", "--", title, text,
+			"-e", "on run argv", "-e", "display notification (item 2 of argv) with title (item 1 of argv)", "-e",
+			"end run", "--", title, text,
 		}
 	}
 	urgency := "normal"

@@ -91,8 +91,11 @@ func embedded(t *testing.T, store string) *project.Project {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"capped.yaml": "name: capped\ndescription: a case\ninitial: one\nmax_steps: 1\nstates:\n  one: {action: echo 1, next: two}\n  two: {action: echo 2, next: done}\n  done: {terminal: true}\n",
-		"config.yaml": "notify:\n  - command: echo \"$LOOPS_NOTIFY_EVENT|$LOOPS_NOTIFY_RUN|$LOOPS_NOTIFY_STATE|$LOOPS_NOTIFY_EXIT_CODE|$LOOPS_NOTIFY_RESUME\" >>told\n    on: [started, capped]\n",
+		"capped.yaml": "name: capped\ndescription: a case\ninitial: one\nmax_steps: 1\nstates:\n" +
+			"  one: {action: echo 1, next: two}\n  two: {action: echo 2, next: done}\n  done: {terminal: true}\n",
+		"config.yaml": "notify:\n  - command: echo " +
+			"\"$LOOPS_NOTIFY_EVENT|$LOOPS_NOTIFY_RUN|$LOOPS_NOTIFY_STATE|" +
+			"$LOOPS_NOTIFY_EXIT_CODE|$LOOPS_NOTIFY_RESUME\" >>told\n    on: [started, capped]\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, project.Folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -41,8 +41,10 @@ func (n *Notifier) log(results []Result) error {
 	var lines []byte
 	for _, r := range results {
 		line, _ := json.Marshal(map[string]any{ // texts and numbers always can be
-			"ts": fsm.FormatTime(time.Now()), "event": r.Event.Kind, "run": r.Event.Run, "target": r.Target, "delivery": r.Event.Delivery,
-			"delivered": r.Err == nil, "attempts": r.Attempts, "duration_ms": r.Took.Milliseconds(), "error": ErrorText(r.Err),
+			"ts": fsm.FormatTime(time.Now()), "event": r.Event.Kind, "run": r.Event.Run, "target": r.Target,
+			"delivery":  r.Event.Delivery,
+			"delivered": r.Err == nil, "attempts": r.Attempts, "duration_ms": r.Took.Milliseconds(),
+			"error": ErrorText(r.Err),
 		})
 		lines = append(append(lines, line...), '\n')
 	}

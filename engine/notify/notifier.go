@@ -51,7 +51,8 @@ func New(p *project.Project, o Options) *Notifier {
 		o.Env = p.Env
 	}
 	conf, wrong := p.Declared()
-	if len(wrong) > 0 || len(conf.Notify) == 0 || engine.Inside(engine.Options{Env: o.Env, Detached: o.Detached}) != "" {
+	if len(wrong) > 0 || len(conf.Notify) == 0 ||
+		engine.Inside(engine.Options{Env: o.Env, Detached: o.Detached}) != "" {
 		return nil
 	}
 	return To(p, conf.Notify, o)
@@ -192,7 +193,13 @@ func answerLinks(p *project.Project, at string, e Event, target string) ([]Link,
 	}
 	links := make([]Link, len(e.Choices))
 	for i, c := range e.Choices {
-		links[i] = Link{Choice: c, URL: SignedLink{Run: e.Run, Question: e.Question, Choice: c, By: target, Began: fsm.FormatTime(e.Began), Records: p.RecordsMark()}.Address(at, key)}
+		links[i] = Link{
+			Choice: c,
+			URL: SignedLink{
+				Run: e.Run, Question: e.Question, Choice: c, By: target, Began: fsm.FormatTime(e.Began),
+				Records: p.RecordsMark(),
+			}.Address(at, key),
+		}
 	}
 	return links, nil
 }
@@ -206,7 +213,8 @@ func (n *Notifier) dead(changes []reconcile.Change) {
 		}
 		e := Event{
 			Kind: "interrupted", Run: string(c.ID), Loop: c.Loop, Status: string(persistence.Interrupted),
-			Text: fmt.Sprintf("%s: interrupted: %s", c.Loop, c.Why), Resume: n.o.Remedy(engine.Do(engine.OpResume, string(c.ID))),
+			Text:   fmt.Sprintf("%s: interrupted: %s", c.Loop, c.Why),
+			Resume: n.o.Remedy(engine.Do(engine.OpResume, string(c.ID))),
 		}
 		if store == nil {
 			var err error
@@ -215,7 +223,8 @@ func (n *Notifier) dead(changes []reconcile.Change) {
 			}
 		}
 		if store != nil { // else they are left out
-			if runs, err := store.Runs(context.Background(), persistence.Query{ID: c.ID}); err == nil && len(runs) == 1 {
+			if runs, err := store.Runs(context.Background(), persistence.Query{ID: c.ID}); err == nil &&
+				len(runs) == 1 {
 				e.State, e.Steps, e.Seconds = runs[0].State, runs[0].Step, seconds(inspect.Elapsed(runs[0]))
 			}
 		}
@@ -227,8 +236,10 @@ func (n *Notifier) dead(changes []reconcile.Change) {
 func (n *Notifier) lost(l engine.Lost) {
 	why := humanize.OneLine(l.Err)
 	n.tell(Event{
-		Kind: "failed", Run: string(l.Run.ID), Loop: l.Run.Loop, Status: string(persistence.Interrupted), State: l.Run.State, Steps: l.Run.Step, Error: why,
-		Text: l.Run.Loop + ": stopped, because it could not be recorded: " + why, Resume: n.o.Remedy(engine.Do(engine.OpResume, string(l.Run.ID))),
+		Kind: "failed", Run: string(l.Run.ID), Loop: l.Run.Loop, Status: string(persistence.Interrupted),
+		State: l.Run.State, Steps: l.Run.Step, Error: why,
+		Text:   l.Run.Loop + ": stopped, because it could not be recorded: " + why,
+		Resume: n.o.Remedy(engine.Do(engine.OpResume, string(l.Run.ID))),
 	})
 }
 

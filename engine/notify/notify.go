@@ -40,11 +40,13 @@ type Event struct {
 	Question string     `json:"question,omitempty"` // the address of the question that the run waits for an answer to
 	Choices  []string   `json:"choices,omitempty"`  // that answer it
 	Links    []Link     `json:"links,omitempty"`    // that answer it, for this target alone
-	Reminder int        `json:"reminder,omitempty"` // of waiting and awaiting: which reminder of the question it is, from 1
-	To       []string   `json:"to,omitempty"`       // of escalated: the names of the targets that are told, and no others are
-	Project  string     `json:"project"`            // its folder
-	Host     string     `json:"host"`               // name of the machine
-	Test     bool       `json:"test,omitempty"`     // nothing happened: a user tries the delivery out
+	// of waiting and awaiting: which reminder of the question it is, from 1
+	Reminder int `json:"reminder,omitempty"`
+	// of escalated: the names of the targets that are told, and no others are
+	To      []string `json:"to,omitempty"`
+	Project string   `json:"project"`        // its folder
+	Host    string   `json:"host"`           // name of the machine
+	Test    bool     `json:"test,omitempty"` // nothing happened: a user tries the delivery out
 
 	Began time.Time `json:"-"` // when the run began; of a question
 	Who   []string  `json:"-"` // who alone may answer the question, where they are known; nil = all
@@ -124,7 +126,9 @@ func Wants(t config.Notify, kind, loop string) bool {
 	if len(t.On) > 0 {
 		return slices.Contains(t.On, kind)
 	}
-	return slices.ContainsFunc(config.NotifyKinds, func(k config.NotifyKind) bool { return k.Name == kind && k.Unasked })
+	return slices.ContainsFunc(config.NotifyKinds, func(k config.NotifyKind) bool {
+		return k.Name == kind && k.Unasked
+	})
 }
 
 // matches reports whether a loop is named by one of the names and patterns; there are none for all.
@@ -162,7 +166,8 @@ func Label(t config.Notify) string {
 func (s *Sender) Tell(e Event) {
 	e.prepare()
 	for _, l := range s.lines {
-		if e.Kind == config.NotifyEscalated && slices.Contains(e.To, l.target.Name) || e.Kind != config.NotifyEscalated && Wants(l.target, e.Kind, e.Loop) {
+		if e.Kind == config.NotifyEscalated && slices.Contains(e.To, l.target.Name) ||
+			e.Kind != config.NotifyEscalated && Wants(l.target, e.Kind, e.Loop) {
 			s.tell(l, e)
 		}
 	}
@@ -192,7 +197,10 @@ func (s *Sender) tell(l *line, e Event) {
 	select {
 	case l.queue <- &e:
 	default:
-		s.note(Result{Place: l.place, Target: Label(l.target), Event: e, Err: fmt.Errorf("%d events wait for it already", queued)})
+		s.note(Result{
+			Place: l.place, Target: Label(l.target), Event: e,
+			Err: fmt.Errorf("%d events wait for it already", queued),
+		})
 	}
 }
 

@@ -40,7 +40,9 @@ func (o *outlet) wants(kind string) bool { return len(o.Kinds) == 0 || slices.Co
 
 // of reports whether the outlet gets the events of a loop, in a run with these labels.
 func (o *outlet) of(loop string, labels []string) bool {
-	return matches(o.Loops, loop) && !slices.ContainsFunc(o.Labels, func(l string) bool { return !slices.Contains(labels, l) })
+	return matches(o.Loops, loop) && !slices.ContainsFunc(o.Labels, func(l string) bool {
+		return !slices.Contains(labels, l)
+	})
 }
 
 // label names the outlet in messages.
@@ -65,7 +67,8 @@ type cloudEvent struct {
 func cloud(source, run, loop string, e fsm.Event) cloudEvent {
 	id := run + "/" + strconv.FormatUint(e.Seq, 10)
 	m := value.NewMap(
-		"specversion", "1.0", "id", id, "source", source, "type", "loops."+e.Kind, "subject", run, "time", e.Time.UTC().Format(time.RFC3339Nano),
+		"specversion", "1.0", "id", id, "source", source, "type", "loops."+e.Kind, "subject", run, "time",
+		e.Time.UTC().Format(time.RFC3339Nano),
 		"datacontenttype", "application/json", "loop", loop,
 	)
 	head := value.AppendJSON(nil, m)
@@ -99,7 +102,11 @@ func (s *Sender) send(o *outlet, batch []cloudEvent) error {
 			return err
 		}
 		last := batch[len(batch)-1]
-		_, err = s.post(config.Notify{URL: o.URL, Secret: o.Secret}, message{kind: "events", delivery: fmt.Sprintf("%s/%d-%d", last.run, batch[0].seq, last.seq), form: cloudBatch, body: body}, limit)
+		_, err = s.post(config.Notify{URL: o.URL, Secret: o.Secret},
+			message{
+				kind: "events", delivery: fmt.Sprintf("%s/%d-%d", last.run, batch[0].seq, last.seq),
+				form: cloudBatch, body: body,
+			}, limit)
 		return err
 	case o.Command != "":
 		return s.call(o.Command, nil, lines(batch), limit)

@@ -62,7 +62,8 @@ func (r *run) event(e fsm.Event) {
 
 // question is an event about a question that still has no answer.
 func (r *run) question(kind, what string, e fsm.Event) Event {
-	text := what + "still waits in " + inspect.Text(e.Get("state")) + " for an answer: " + humanize.FirstLine(inspect.Text(e.Get("question")))
+	text := what + "still waits in " + inspect.Text(e.Get("state")) + " for an answer: " +
+		humanize.FirstLine(inspect.Text(e.Get("question")))
 	if since, err := fsm.ParseTime(inspect.Text(e.Get("since"))); err == nil {
 		text += " (asked at " + humanize.Clock(since) + ")"
 	}
@@ -100,7 +101,8 @@ func (r *run) note(e fsm.Event) {
 	default:
 		address := inspect.Text(e.Get("address")) // of a question; "" = it waits for something else
 		seconds, known := inspect.Number(e.Get("seconds"))
-		if address == "" && (known && seconds < longWait.Seconds() || r.waiting) || address != "" && address == r.asked {
+		if address == "" && (known && seconds < longWait.Seconds() || r.waiting) || address != "" &&
+			address == r.asked {
 			return
 		}
 		if address == "" {
@@ -125,7 +127,8 @@ func (r *run) note(e fsm.Event) {
 // now is something that happens to the run while it is running.
 func (r *run) now(kind, what string) Event {
 	return Event{
-		Kind: kind, Run: string(r.h.Run.ID), Loop: r.h.Run.Loop, Status: string(persistence.Running), State: r.state, Steps: r.step,
+		Kind: kind, Run: string(r.h.Run.ID), Loop: r.h.Run.Loop, Status: string(persistence.Running), State: r.state,
+		Steps:   r.step,
 		Seconds: seconds(r.h.Elapsed + time.Since(r.h.Begin)), Text: r.h.Run.Loop + ": " + what,
 	}
 }
@@ -149,15 +152,18 @@ func (r *run) ended(n engine.Ended) {
 
 // end is how a run ended.
 func (n *Notifier) end(r persistence.Run, o fsm.Outcome, maxSteps int) Event {
-	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.Loop, inspect.EndWord(o, maxSteps), o.FinalState, humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
+	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.Loop, inspect.EndWord(o, maxSteps), o.FinalState,
+		humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
 	if why := humanize.FirstLine(cmp.Or(o.Error, o.Message)); why != "" && (!inspect.Explains(o) || o.Reason == "") {
 		line += ": " + why
 	} else if o.Reason != "" && inspect.Explains(o) {
 		line += ": " + o.Reason
 	}
 	e := Event{
-		Kind: inspect.EndKind(o), Run: string(r.ID), Loop: r.Loop, Status: string(persistence.StatusOf(o)), EndedBy: o.TerminatedBy,
-		State: o.FinalState, Steps: o.Steps, Seconds: seconds(o.Duration), Error: o.Error, Reason: o.Reason, Text: line,
+		Kind: inspect.EndKind(o), Run: string(r.ID), Loop: r.Loop, Status: string(persistence.StatusOf(o)),
+		EndedBy: o.TerminatedBy,
+		State:   o.FinalState, Steps: o.Steps, Seconds: seconds(o.Duration), Error: o.Error, Reason: o.Reason,
+		Text: line,
 	}
 	if n.o.ExitCode != nil {
 		code := n.o.ExitCode(o)
@@ -166,9 +172,9 @@ func (n *Notifier) end(r persistence.Run, o fsm.Outcome, maxSteps int) Event {
 	return e
 }
 
-// TellSuspended returns what notifies of a run that a worker suspended, which no process carried, by the settings of a project.
-// recorded is whether the record of the run says so: one that was never begun is queued still. What could not be delivered is in
-// the log of notifications.
+// TellSuspended returns what notifies of a run that a worker suspended, which no process carried, by the
+// settings of a project. recorded is whether the record of the run says so: one that was never begun is queued
+// still. What could not be delivered is in the log of notifications.
 func TellSuspended(p *project.Project, opts Options) func(r persistence.Run, o fsm.Outcome, recorded bool) {
 	return func(r persistence.Run, o fsm.Outcome, recorded bool) {
 		n := New(p, opts)

@@ -60,7 +60,8 @@ func TestLinksOfQuestions(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, ".loops"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".loops/config.yaml"), []byte("answer_links: {url: \"https://loops.example.com\"}\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".loops/config.yaml"),
+		[]byte("answer_links: {url: \"https://loops.example.com\"}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	p, err := project.Open(dir, project.Options{})
@@ -77,8 +78,14 @@ func TestLinksOfQuestions(t *testing.T) {
 	}
 	n := To(p, targets, Options{Env: os.Environ()})
 	const id persistence.ID = "fix-1"
-	n.Observe(engine.Began{Header: engine.Header{Loop: &fsm.Loop{Name: "fix"}, Run: persistence.Run{ID: id, Loop: "fix"}, Begin: time.Now()}})
-	choices, short := fsm.Field{Key: "choices", Value: []any{"approve", "reject"}}, fsm.Field{Key: "seconds", Value: 60.0}
+	n.Observe(engine.Began{
+		Header: engine.Header{
+			Loop: &fsm.Loop{Name: "fix"}, Run: persistence.Run{ID: id, Loop: "fix"},
+			Begin: time.Now(),
+		},
+	})
+	choices, short := fsm.Field{Key: "choices", Value: []any{"approve", "reject"}},
+		fsm.Field{Key: "seconds", Value: 60.0}
 	to := func(names ...any) fsm.Field { return fsm.Field{Key: "to", Value: names} }
 	who := func(names ...any) fsm.Field { return fsm.Field{Key: "who", Value: names} }
 	at := func(address string) fsm.Field { return fsm.Field{Key: "address", Value: address} }
@@ -87,7 +94,10 @@ func TestLinksOfQuestions(t *testing.T) {
 	for _, e := range []fsm.Event{
 		{Kind: fsm.EventNote, Fields: []fsm.Field{wait, at("/1:1"), said, short}},
 		{Kind: fsm.EventNote, Fields: []fsm.Field{wait, at("/2:1"), said, short, who("ada", "team")}},
-		{Kind: fsm.EventHumanReminded, Fields: []fsm.Field{at("/2:1"), choices, who("ada", "team"), {Key: "number", Value: int64(1)}}},
+		{
+			Kind:   fsm.EventHumanReminded,
+			Fields: []fsm.Field{at("/2:1"), choices, who("ada", "team"), {Key: "number", Value: int64(1)}},
+		},
 		{Kind: fsm.EventHumanEscalated, Fields: []fsm.Field{at("/2:1"), choices, who("ada", "team"), to("team")}},
 		{Kind: fsm.EventHumanEscalated, Fields: []fsm.Field{at("/1:1"), choices, to("team")}},
 	} {
@@ -99,7 +109,8 @@ func TestLinksOfQuestions(t *testing.T) {
 	}
 	var got []string
 	for _, r := range results {
-		got = append(got, fmt.Sprintf("%s %s %s: %d", targets[r.Place].Name, r.Event.Kind, r.Event.Question, len(r.Event.Links)))
+		got = append(got, fmt.Sprintf("%s %s %s: %d", targets[r.Place].Name, r.Event.Kind, r.Event.Question,
+			len(r.Event.Links)))
 	}
 	slices.Sort(got)
 	want := []string{
@@ -125,7 +136,12 @@ func TestRun(t *testing.T) {
 		Command: `echo "$LOOPS_NOTIFY_EVENT|$LOOPS_NOTIFY_TEXT|$LOOPS_NOTIFY_STATE|$LOOPS_NOTIFY_STEPS|$LOOPS_NOTIFY_RESUME|$LOOPS_ACTION$LOOPS_RUN_ID$LOOPS_ANCESTORS" >>told`,
 	}}, Options{Env: append(os.Environ(), "LOOPS_ACTION=x", "LOOPS_RUN_ID=x", "LOOPS_ANCESTORS=x")})
 	const id persistence.ID = "fix-1"
-	n.Observe(engine.Began{Header: engine.Header{Loop: &fsm.Loop{Name: "fix"}, Run: persistence.Run{ID: id, Loop: "fix"}, Begin: time.Now()}})
+	n.Observe(engine.Began{
+		Header: engine.Header{
+			Loop: &fsm.Loop{Name: "fix"}, Run: persistence.Run{ID: id, Loop: "fix"},
+			Begin: time.Now(),
+		},
+	})
 	event := func(kind string, fields ...any) fsm.Event {
 		e := fsm.Event{Kind: kind}
 		for i := 0; i < len(fields); i += 2 {

@@ -27,7 +27,9 @@ type site struct {
 func newSite(t *testing.T) *site {
 	s := &site{t: t, dir: t.TempDir()}
 	s.must(os.MkdirAll(filepath.Join(s.dir, ".loops", "runs"), 0o755))
-	s.must(os.WriteFile(filepath.Join(s.dir, ".loops", "nightly.yaml"), []byte("name: nightly\ndescription: n\ninitial: a\nschedule: {cron: \"0 3 * * *\", timezone: UTC}\nstates:\n  a: {action: \"true\", next: done}\n  done: {terminal: true}\n"), 0o600))
+	s.must(os.WriteFile(filepath.Join(s.dir, ".loops", "nightly.yaml"),
+		[]byte("name: nightly\ndescription: n\ninitial: a\nschedule: {cron: \"0 3 * * *\", timezone: UTC}\nstates:\n"+
+			"  a: {action: \"true\", next: done}\n  done: {terminal: true}\n"), 0o600))
 	return s
 }
 
@@ -46,7 +48,10 @@ func (s *site) time(day int, state string) {
 	at := time.Date(2026, 11, day, 3, 0, 0, 0, time.UTC)
 	body, err := json.Marshal(map[string]any{"loop": "nightly", "at": at, "state": state})
 	s.must(err)
-	s.must(s.ledger().Add(s.t.Context(), persistence.Entry{List: "schedule/nightly", Key: at.Format(time.RFC3339), Added: at, Body: body}))
+	s.must(s.ledger().Add(s.t.Context(), persistence.Entry{
+		List: "schedule/nightly", Key: at.Format(time.RFC3339),
+		Added: at, Body: body,
+	}))
 }
 
 // watch returns the watch of a server of its own, which calls meanwhile while it sends events.
@@ -129,8 +134,8 @@ func TestToldAfterAKill(t *testing.T) {
 	s.expect("afterwards")
 }
 
-// TestUntrustedScheduleRaisesAnAlarm: a scheduled loop of others is an alarm before its time, until its user trusts it, also
-// in a checkout where nothing ran yet.
+// TestUntrustedScheduleRaisesAnAlarm: a scheduled loop of others is an alarm before its time, until its user
+// trusts it, also in a checkout where nothing ran yet.
 func TestUntrustedScheduleRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -141,9 +146,15 @@ func TestUntrustedScheduleRaisesAnAlarm(t *testing.T) {
 			env = append(env, kv)
 		}
 	}
-	env = append(env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=me@x", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=me@x", "XDG_STATE_HOME="+t.TempDir())
+	env = append(env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=me@x",
+		"GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=me@x", "XDG_STATE_HOME="+t.TempDir())
 	run := git.Command(env, time.Minute)
-	for _, args := range [][]string{{"init", "-q"}, {"remote", "add", "origin", "nowhere"}, {"add", "-A"}, {"commit", "-qm", "x", "--author", "eve <eve@x>"}} {
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"remote", "add", "origin", "nowhere"},
+		{"add", "-A"},
+		{"commit", "-qm", "x", "--author", "eve <eve@x>"},
+	} {
 		_, err := run(t.Context(), s.dir, nil, args...)
 		s.must(err)
 	}

@@ -98,7 +98,9 @@ func (s *Sender) post(t config.Notify, m message, limit time.Duration) (attempts
 const never time.Duration = -1
 
 // attempt sends a message once. wait is how long the receiver wants not to be asked again, 0 if it does not say.
-func (s *Sender) attempt(client *http.Client, t config.Notify, m message, secret string, limit time.Duration) (wait time.Duration, err error) {
+func (s *Sender) attempt(client *http.Client, t config.Notify, m message, secret string,
+	limit time.Duration,
+) (wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("no answer within %s", limit))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(m.body))
@@ -132,7 +134,8 @@ func (s *Sender) attempt(client *http.Client, t config.Notify, m message, secret
 	answer, _ := io.ReadAll(io.LimitReader(resp.Body, mostAnswer)) // what it says is for the message only
 	err = fmt.Errorf("it answered %d %s", code, http.StatusText(code))
 	if to, e := resp.Location(); e == nil && code < 400 {
-		err = fmt.Errorf("it answered %d, to go to %s, which is not followed: only 307 and 308 to the same host are, %d times", code, to.Host, mostRedirects)
+		err = fmt.Errorf("it answered %d, to go to %s, which is not followed: only 307 and 308 to the same host "+
+			"are, %d times", code, to.Host, mostRedirects)
 	} else if line, _, _ := strings.Cut(strings.TrimSpace(string(answer)), "\n"); line != "" {
 		err = fmt.Errorf("%w: %s", err, shortened(printable(discreet(line, req.URL, secret)), 200))
 	}
@@ -177,10 +180,14 @@ func shortened(line string, most int) string {
 // stays with the host it is meant for.
 func newClient() *http.Client {
 	return &http.Client{
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			first := via[0]
-			if req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host || len(via) > mostRedirects {
+			if req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host ||
+				len(via) > mostRedirects {
 				return http.ErrUseLastResponse
 			}
 			return nil

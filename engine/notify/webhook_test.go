@@ -76,20 +76,33 @@ func TestWebhook(t *testing.T) {
 		requests int
 		err      string // "" = delivered
 	}{
-		"at once":                {status(204), 1, ""},
-		"fails twice":            {status(500, 503, 200), 3, ""},
-		"too many requests":      {status(429, 200), 2, ""},
-		"fails for good":         {status(502), 3, "it answered 502 Bad Gateway: why [31m"},
-		"not retried":            {status(404), 1, "it answered 404 Not Found: why [31m"},
-		"gone":                   {status(410), 1, "it answered 410 Gone: why [31m"},
-		"a redirect to itself":   {redirect("/again", 307, 308, 200), 3, ""},
-		"a redirect elsewhere":   {redirect(other.URL, 307), 1, "it answered 307, to go to " + strings.TrimPrefix(other.URL, "http://") + ", which is not followed: only 307 and 308 to the same host are, 3 times"},
-		"a redirect that is GET": {redirect("/again", 302, 200), 1, "it answered 302, to go to HOST, which is not followed: only 307 and 308 to the same host are, 3 times"},
-		"redirects in a circle":  {redirect("/again", 307), 4, "it answered 307, to go to HOST, which is not followed: only 307 and 308 to the same host are, 3 times"},
+		"at once":              {status(204), 1, ""},
+		"fails twice":          {status(500, 503, 200), 3, ""},
+		"too many requests":    {status(429, 200), 2, ""},
+		"fails for good":       {status(502), 3, "it answered 502 Bad Gateway: why [31m"},
+		"not retried":          {status(404), 1, "it answered 404 Not Found: why [31m"},
+		"gone":                 {status(410), 1, "it answered 410 Gone: why [31m"},
+		"a redirect to itself": {redirect("/again", 307, 308, 200), 3, ""},
+		"a redirect elsewhere": {
+			redirect(other.URL, 307), 1,
+			"it answered 307, to go to " + strings.TrimPrefix(other.URL, "http://") +
+				", which is not followed: only 307 and 308 to the same host are, 3 times",
+		},
+		"a redirect that is GET": {
+			redirect("/again", 302, 200), 1,
+			"it answered 302, to go to HOST, which is not followed: only 307 and 308 to the same host are, 3 times",
+		},
+		"redirects in a circle": {
+			redirect("/again", 307), 4,
+			"it answered 307, to go to HOST, which is not followed: only 307 and 308 to the same host are, 3 times",
+		},
 		"says the path": {func(_ int, w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "Cannot POST "+r.URL.Path+"?"+r.URL.RawQuery+" of "+r.URL.Query().Get("key")+", s3cret", 404)
 		}, 1, "it answered 404 Not Found: Cannot POST /…?… of …, …"},
-		"hangs":         {func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 3, "no answer within 50ms"},
+		"hangs": {
+			func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 3,
+			"no answer within 50ms",
+		},
 		"cuts the line": {func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 3, "EOF"},
 		"asks for a long wait": {func(_ int, w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3600")
@@ -102,7 +115,10 @@ func TestWebhook(t *testing.T) {
 			if name == "hangs" {
 				limit = 50 * time.Millisecond
 			}
-			r := send(t, config.Notify{URL: rec.URL + "/token?key=abcdef", Secret: config.Secret{Env: "KEY"}, Retries: 2, Timeout: limit})
+			r := send(t, config.Notify{
+				URL: rec.URL + "/token?key=abcdef", Secret: config.Secret{Env: "KEY"},
+				Retries: 2, Timeout: limit,
+			})
 			got := ""
 			if r.Err != nil {
 				got = strings.ReplaceAll(r.Err.Error(), strings.TrimPrefix(rec.URL, "http://"), "HOST")
@@ -120,7 +136,8 @@ func TestWebhook(t *testing.T) {
 				if err := verify(req, rec.body[i], "s3cret"); err != nil {
 					t.Errorf("request %d: %v", i+1, err)
 				}
-				if id := req.Header.Get("X-Loops-Delivery"); len(id) != 32 || id != rec.got[0].Header.Get("X-Loops-Delivery") {
+				if id := req.Header.Get("X-Loops-Delivery"); len(id) != 32 ||
+					id != rec.got[0].Header.Get("X-Loops-Delivery") {
 					t.Errorf("request %d has the delivery %q", i+1, id)
 				}
 			}
@@ -170,7 +187,8 @@ func verify(r *http.Request, body, secret string) error {
 		return fmt.Errorf("signature %q of %q", r.Header.Get("X-Loops-Signature"), body)
 	}
 	var e map[string]any
-	if err := json.Unmarshal([]byte(body), &e); err != nil || e["event"] != r.Header.Get("X-Loops-Event") || e["run"] != "fix-1" || e["delivery"] != r.Header.Get("X-Loops-Delivery") {
+	if err := json.Unmarshal([]byte(body), &e); err != nil || e["event"] != r.Header.Get("X-Loops-Event") ||
+		e["run"] != "fix-1" || e["delivery"] != r.Header.Get("X-Loops-Delivery") {
 		return fmt.Errorf("body %s: %w", body, err)
 	}
 	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" {
@@ -201,11 +219,19 @@ func TestWebhookErrors(t *testing.T) {
 		attempts int
 		err      string
 	}{
-		"no secret":         {config.Notify{URL: "http://127.0.0.1:1/token", Secret: config.Secret{Env: "NOKEY"}}, 0, "the key of the signature is missing: the environment variable NOKEY is not set"},
-		"no file of secret": {config.Notify{URL: "http://127.0.0.1:1/token", Secret: config.Secret{File: "/nowhere/key"}}, 0, "the key of the signature is missing: the file /nowhere/key cannot be read: no such file or directory"},
-		"nobody":            {config.Notify{URL: "http://127.0.0.1:1/token", Retries: 1}, 2, "connection refused"},
-		"stranger":          {config.Notify{URL: secure.URL + "/token", Retries: 1}, 1, "certificate"},
-		"no url":            {config.Notify{URL: "http://[token"}, 1, "missing ']'"},
+		"no secret": {
+			config.Notify{URL: "http://127.0.0.1:1/token", Secret: config.Secret{Env: "NOKEY"}},
+			0,
+			"the key of the signature is missing: the environment variable NOKEY is not set",
+		},
+		"no file of secret": {
+			config.Notify{URL: "http://127.0.0.1:1/token", Secret: config.Secret{File: "/nowhere/key"}},
+			0,
+			"the key of the signature is missing: the file /nowhere/key cannot be read: no such file or directory",
+		},
+		"nobody":   {config.Notify{URL: "http://127.0.0.1:1/token", Retries: 1}, 2, "connection refused"},
+		"stranger": {config.Notify{URL: secure.URL + "/token", Retries: 1}, 1, "certificate"},
+		"no url":   {config.Notify{URL: "http://[token"}, 1, "missing ']'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := send(t, c.target)
@@ -225,7 +251,10 @@ func TestCloseGivesUp(t *testing.T) {
 	hang := make(chan struct{})
 	rec := receive(t, func(int, http.ResponseWriter, *http.Request) { <-hang })
 	defer close(hang)
-	s := NewSender([]config.Notify{{URL: rec.URL, Timeout: time.Hour, Retries: 9}, {Command: "sleep 1000", Timeout: time.Hour}})
+	s := NewSender([]config.Notify{
+		{URL: rec.URL, Timeout: time.Hour, Retries: 9},
+		{Command: "sleep 1000", Timeout: time.Hour},
+	})
 	for range 3 {
 		s.Tell(Event{Kind: "completed"})
 	}

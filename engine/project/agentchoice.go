@@ -18,10 +18,11 @@ const PermissionsHost = "host"
 
 // Agents are what a caller chose about the agents of a run. They hold in sub-loops too.
 type Agents struct {
-	Host        string `json:"host,omitempty"`        // "" = the environment's, or the first there is
-	Model       string `json:"model,omitempty"`       // "" = the host's own
-	JudgeModel  string `json:"judge_model,omitempty"` // instead of the loop's llm.model; "" = that, or the host's own
-	Effort      string `json:"effort,omitempty"`      // of prompts and judges that name none; "" = the loop's, or the host's own
+	Host       string `json:"host,omitempty"`        // "" = the environment's, or the first there is
+	Model      string `json:"model,omitempty"`       // "" = the host's own
+	JudgeModel string `json:"judge_model,omitempty"` // instead of the loop's llm.model; "" = that, or the host's own
+	// of prompts and judges that name none; "" = the loop's, or the host's own
+	Effort      string `json:"effort,omitempty"`
 	Permissions string `json:"permissions,omitempty"` // "" = as the loop says
 	NoLLM       bool   `json:"no_llm,omitempty"`      // no judge is asked: llm.enabled: false, whatever the loop says
 }
@@ -34,7 +35,13 @@ func (f *Agents) fields() []struct {
 	return []struct {
 		key   string
 		value *string
-	}{{"host", &f.Host}, {"model", &f.Model}, {"llm_model", &f.JudgeModel}, {"effort", &f.Effort}, {"permissions", &f.Permissions}}
+	}{
+		{"host", &f.Host},
+		{"model", &f.Model},
+		{"llm_model", &f.JudgeModel},
+		{"effort", &f.Effort},
+		{"permissions", &f.Permissions},
+	}
 }
 
 // record notes the choices that are made.

@@ -40,8 +40,10 @@ func (o Overrides) configured(l *fsm.Loop) fsm.Loop {
 		own = *l.Budget
 	}
 	b := fsm.Budget{
-		CostUSD: cmp.Or(own.CostUSD, limits.Cost), Tokens: cmp.Or(own.Tokens, limits.Tokens), Wall: cmp.Or(own.Wall, limits.Wall),
-		Steps: cmp.Or(own.Steps, limits.Steps), Prompts: cmp.Or(own.Prompts, limits.Prompts), AllowUnknown: own.AllowUnknown,
+		CostUSD: cmp.Or(own.CostUSD, limits.Cost), Tokens: cmp.Or(own.Tokens, limits.Tokens),
+		Wall:  cmp.Or(own.Wall, limits.Wall),
+		Steps: cmp.Or(own.Steps, limits.Steps), Prompts: cmp.Or(own.Prompts, limits.Prompts),
+		AllowUnknown: own.AllowUnknown,
 	}
 	if b != own {
 		changed.Budget = &b

@@ -77,7 +77,8 @@ func (m damageMark) text(r persistence.Run) string {
 	return (&persistence.DamageError{File: m.File, Offset: m.Offset, What: m.What}).Error()
 }
 
-// damageMarks holds the marks of a store as this process last read or changed them. Several goroutines may use it at once.
+// damageMarks holds the marks of a store as this process last read or changed them. Several goroutines may use
+// it at once.
 type damageMarks struct {
 	mu   sync.Mutex
 	of   map[persistence.ID]damageMark // guarded by mu
@@ -93,7 +94,8 @@ func (r *Records) mark(ctx context.Context, id persistence.ID) (m damageMark, ma
 	d := r.damage
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if began := time.Now(); began.Sub(d.read) >= max(marksFresh, 20*d.took) { // where there are thousands, that takes long
+	// where there are thousands, that takes long
+	if began := time.Now(); began.Sub(d.read) >= max(marksFresh, 20*d.took) {
 		if entries, err := r.Ledger().Entries(ctx, damageList); err == nil {
 			d.of = map[persistence.ID]damageMark{}
 			for _, e := range entries {
@@ -193,7 +195,9 @@ func (r *Records) MarkDamage(ctx context.Context, id persistence.ID, err error) 
 	if m, _ := r.mark(ctx, id); m.accepted(d.Error()) || m.What == d.What && m.Offset == d.Offset {
 		return
 	}
-	_ = r.changeMark(context.WithoutCancel(ctx), id, func(m *damageMark) { m.File, m.Offset, m.What = d.File, d.Offset, d.What })
+	_ = r.changeMark(context.WithoutCancel(ctx), id, func(m *damageMark) {
+		m.File, m.Offset, m.What = d.File, d.Offset, d.What
+	})
 }
 
 // UnmarkDamage removes the mark of a run whose events were all read, with no damage but what was accepted, if
@@ -217,7 +221,9 @@ func (r *Records) Events(ctx context.Context, id persistence.ID, after uint64) i
 }
 
 // watched yields events of a run after a number, and marks the run by the damage among them.
-func (r *Records) watched(ctx context.Context, id persistence.ID, after uint64, events iter.Seq2[fsm.Event, error]) iter.Seq2[fsm.Event, error] {
+func (r *Records) watched(ctx context.Context, id persistence.ID, after uint64,
+	events iter.Seq2[fsm.Event, error],
+) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
 		var first error // that was not accepted
 		var met bool
@@ -275,7 +281,9 @@ const resumeReads = 256 << 10
 // damage, which every view reports until it is repaired or accepted.
 func (r *Records) CheckTaken(ctx context.Context, run persistence.Run) (told, lasting []string) {
 	all := run.Damage
-	run.Damage = slices.DeleteFunc(slices.Clone(all), func(text string) bool { return damageKey(text) != dirstore.KeptAside })
+	run.Damage = slices.DeleteFunc(slices.Clone(all), func(text string) bool {
+		return damageKey(text) != dirstore.KeptAside
+	})
 	run, _ = r.check(ctx, run, run.Events != "" && dirstore.EventsSize(run.Events) <= resumeReads)
 	return damageMark{}.add(persistence.Run{Damage: all}, run.Damage...), run.Damage
 }

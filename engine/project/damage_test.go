@@ -29,8 +29,15 @@ func TestDamageIsMarked(t *testing.T) {
 	j, err := r.Create(ctx, persistence.Spec{Loop: "fix", StartedAt: time.Now(), Definition: []byte("name: fix\n")})
 	check(t, err)
 	b := &fsm.Batch{
-		Events:   []fsm.Event{{Kind: "loop_start", Time: time.Now()}, {Kind: "state_enter", Time: time.Now()}, {Kind: "loop_complete", Time: time.Now()}},
-		Snapshot: &fsm.Snapshot{Loop: "fix", Current: "done", StartedAt: time.Now(), Outcome: &fsm.Outcome{TerminatedBy: fsm.EndTerminal}},
+		Events: []fsm.Event{
+			{Kind: "loop_start", Time: time.Now()},
+			{Kind: "state_enter", Time: time.Now()},
+			{Kind: "loop_complete", Time: time.Now()},
+		},
+		Snapshot: &fsm.Snapshot{
+			Loop: "fix", Current: "done", StartedAt: time.Now(),
+			Outcome: &fsm.Outcome{TerminatedBy: fsm.EndTerminal},
+		},
 	}
 	check(t, j.Record(ctx, b))
 	id := j.Run().ID
@@ -86,7 +93,8 @@ func TestDamageIsMarked(t *testing.T) {
 		t.Errorf("read whole when it is accepted: %q", run.Damage)
 	}
 	change(`UPDATE events SET body = replace(body, 'loop_complete', 'loop_c')`)
-	if run := r.CheckEvents(ctx, persistence.Run{ID: id}); len(run.Damage) != 1 || !strings.Contains(run.Damage[0], "event 3 of run") {
+	if run := r.CheckEvents(ctx, persistence.Run{ID: id}); len(run.Damage) != 1 ||
+		!strings.Contains(run.Damage[0], "event 3 of run") {
 		t.Errorf("more damage than was accepted: %q", run.Damage)
 	}
 	if got := listed(); !strings.Contains(got, "event 3 of run") || strings.Contains(got, "event 2") {

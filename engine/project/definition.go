@@ -171,7 +171,8 @@ func (r *RecordedLoop) Load() (*fsm.Loop, error) {
 	}
 	for _, p := range problems {
 		if p.Severity == fsm.SeverityError {
-			return nil, fmt.Errorf("the definition of %s that was recorded is not valid for this version and its settings: %s [%s]", r.File, p.Message, p.Rule)
+			return nil, fmt.Errorf("the definition of %s that was recorded is not valid for this version and its "+
+				"settings: %s [%s]", r.File, p.Message, p.Rule)
 		}
 	}
 	l.File, l.SHA256 = r.File, r.Sha256
@@ -188,7 +189,8 @@ func (d *Definition) Encode() []byte {
 	}
 	var b []byte
 	for _, r := range d.Loops {
-		head := value.NewMap("file", d.Project.Relative(r.File), "sha256", r.Sha256, "bytes", int64(len(r.text)), "loops", r.mapped(d.Project.Relative))
+		head := value.NewMap("file", d.Project.Relative(r.File), "sha256", r.Sha256, "bytes", int64(len(r.text)),
+			"loops", r.mapped(d.Project.Relative))
 		b = append(b, strings.TrimSuffix(documentMark, "{")...)
 		b = value.AppendJSON(b, head)
 		b = append(append(b, '\n'), r.text...)

@@ -15,7 +15,10 @@ func TestParseDefinition(t *testing.T) {
 		t.Fatal(problems)
 	}
 	d := &Definition{Project: &Project{}, Loops: []*RecordedLoop{
-		{File: "/p/a.yaml", Sha256: "ab", names: value.NewMap("b", "/p/b.yaml"), text: []byte("name: a\ninitial: x\nstates: {x: {terminal: true}}\n")},
+		{
+			File: "/p/a.yaml", Sha256: "ab", names: value.NewMap("b", "/p/b.yaml"),
+			text: []byte("name: a\ninitial: x\nstates: {x: {terminal: true}}\n"),
+		},
 		{File: "/p/b \"\n.yaml", Sha256: "cd", names: value.NewMap(), text: []byte("--- # {\nno loop")},
 	}}
 	text := string(d.Encode())
@@ -24,7 +27,8 @@ func TestParseDefinition(t *testing.T) {
 		t.Errorf("%v\n%s\nis not\n%s", err, again.Encode(), text)
 	}
 	d.Project.Dir = "/p" // a run whose project is /q now
-	if moved, err := ParseDefinition(d.Encode(), &Project{Dir: "/q"}); err != nil || moved.Of("/q/a.yaml").Meant("b") != "/q/b.yaml" {
+	if moved, err := ParseDefinition(d.Encode(), &Project{Dir: "/q"}); err != nil ||
+		moved.Of("/q/a.yaml").Meant("b") != "/q/b.yaml" {
 		t.Errorf("%v: %s", err, d.Encode())
 	}
 	if again.Of("/p/a.yaml").Meant("b") != "/p/b.yaml" || again.Of("/p/b.yaml") != nil || again.Main().Sha256 != "ab" {

@@ -60,7 +60,8 @@ type LoopNotFoundError struct {
 
 func (e *LoopNotFoundError) Error() string {
 	if e.Outside {
-		return fmt.Sprintf("there is no loop %q in this project; only the command line runs and reads files outside it", e.Name)
+		return fmt.Sprintf("there is no loop %q in this project; only the command line runs and reads "+
+			"files outside it", e.Name)
 	}
 	text := fmt.Sprintf("there is no loop %q", e.Name)
 	if e.Tests != "" {

@@ -154,7 +154,8 @@ func (f Finder) isLoop(ctx context.Context, name string) (bool, error) {
 // IsNamed reports whether arg is the id of a run, the one that it had before it was archived, its run id, the
 // name of its archive folder, or the beginning of its id with the loop and at least the year.
 func IsNamed(r persistence.Run, arg string) bool {
-	return string(r.ID) == arg || r.Earlier != "" && string(r.Earlier) == arg || r.RunID == arg || r.RunID+"-"+r.Loop == arg || usualID(r) == arg ||
+	return string(r.ID) == arg || r.Earlier != "" && string(r.Earlier) == arg || r.RunID == arg ||
+		r.RunID+"-"+r.Loop == arg || usualID(r) == arg ||
 		loopBegun(arg) == r.Loop && r.Loop != "" && strings.HasPrefix(usualID(r), arg)
 }
 

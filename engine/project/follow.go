@@ -38,7 +38,9 @@ type Follower struct {
 
 // Follow calls each for every event after f.After, also damaged ones, until the run is not running any more,
 // and returns the run as it is then. The error is that of ctx when that ends.
-func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.Event, error)) (persistence.Run, error) {
+func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.Event, error)) (persistence.Run,
+	error,
+) {
 	seen := time.Now()
 	defer func() { f.tail.Close(); f.tail.Dir = "" }()
 	for {

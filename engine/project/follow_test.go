@@ -29,11 +29,13 @@ func TestFollowRunThatRecordedAllBetweenTwoLooks(t *testing.T) {
 	t.Parallel()
 	f := Follower{Store: &Records{Store: recordsAtOnce{}, Project: &Project{}}, ID: "fix-1"}
 	seen := 0
-	r, err := f.Follow(t.Context(), persistence.Run{ID: "fix-1", Status: persistence.Starting, Owner: persistence.Owner{PID: -1}}, func(_ fsm.Event, err error) {
-		if err == nil {
-			seen++
-		}
-	})
+	r, err := f.Follow(t.Context(),
+		persistence.Run{ID: "fix-1", Status: persistence.Starting, Owner: persistence.Owner{PID: -1}},
+		func(_ fsm.Event, err error) {
+			if err == nil {
+				seen++
+			}
+		})
 	if err != nil || r.Status != persistence.Completed || seen != 1 {
 		t.Errorf("the run is %s after %d events: %v", r.Status, seen, err)
 	}

@@ -49,7 +49,8 @@ func nearLibraries(p *Project, name string, loops []string) []string {
 	if slices.Contains(bases, word) {
 		return []string{"lib/" + word}
 	}
-	if near := cmp.Or(humanize.Nearest(word, bases), strings.TrimPrefix(humanize.Nearest(name, names), "lib/")); near != "" {
+	if near := cmp.Or(humanize.Nearest(word, bases),
+		strings.TrimPrefix(humanize.Nearest(name, names), "lib/")); near != "" {
 		return []string{"lib/" + near}
 	}
 	return loops

@@ -279,5 +279,6 @@ func (l *Library) invalid(path string, problems []fsm.Problem) error {
 	if n > 1 {
 		text += fmt.Sprintf("; and %s more", humanize.Count(n-1, "error"))
 	}
-	return fmt.Errorf("it has mistakes: %s; loops validate %s shows them", text, humanize.ShellWord(l.Project.Short(path)))
+	return fmt.Errorf("it has mistakes: %s; loops validate %s shows them", text,
+		humanize.ShellWord(l.Project.Short(path)))
 }

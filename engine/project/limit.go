@@ -47,13 +47,16 @@ func (f *Budget) String() string {
 func (f *Budget) Set(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		name, amount, ok := strings.Cut(strings.TrimSpace(part), "=")
-		i := slices.IndexFunc(BudgetLimits, func(l struct{ Name, Key string }) bool { return name == l.Name || name == l.Key })
+		i := slices.IndexFunc(BudgetLimits, func(l struct{ Name, Key string }) bool {
+			return name == l.Name || name == l.Key
+		})
 		if !ok || i < 0 {
 			var names []string
 			for _, l := range BudgetLimits {
 				names = append(names, l.Name)
 			}
-			return fmt.Errorf("%s is no limit: expected %s%s", humanize.Quote(part), BudgetForms, humanize.DidYouMean(name, names))
+			return fmt.Errorf("%s is no limit: expected %s%s", humanize.Quote(part), BudgetForms,
+				humanize.DidYouMean(name, names))
 		}
 		key := BudgetLimits[i].Key
 		v := 0.0

@@ -92,5 +92,6 @@ func Unreadable(p *Project, path string, err error) error {
 
 // ByPlace orders problems as they stand in their files.
 func ByPlace(a, b fsm.Problem) int {
-	return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+	return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
+		cmp.Compare(a.Pos.Col, b.Pos.Col))
 }

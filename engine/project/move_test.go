@@ -13,7 +13,8 @@ import (
 func TestRebase(t *testing.T) {
 	t.Parallel()
 	m := &fsm.Snapshot{
-		Context:  value.NewMap("run_dir", "/p/runs/a/", "n", int64(1), "deep", []any{value.NewMap("x", "see runs/a/out.txt, runs/ab, /p/runs/a.")}),
+		Context: value.NewMap("run_dir", "/p/runs/a/", "n", int64(1), "deep",
+			[]any{value.NewMap("x", "see runs/a/out.txt, runs/ab, /p/runs/a.")}),
 		Captured: value.NewMap("c", value.NewMap("output", "/p/runs/a-1 and /p/runs/a")),
 		Messages: []string{"none", "runs/a"},
 	}
@@ -22,7 +23,8 @@ func TestRebase(t *testing.T) {
 		t.Errorf("%d texts changed", n)
 	}
 	want := `{"run_dir": "/p/runs/b/", "n": 1, "deep": [{"x": "see runs/b/out.txt, runs/ab, /p/runs/b."}]} {"c": {"output": "/p/runs/a-1 and /p/runs/b"}} [none runs/b]`
-	if got := fmt.Sprint(string(value.AppendJSON(nil, m.Context)), " ", string(value.AppendJSON(nil, m.Captured)), " ", m.Messages); got != want {
+	if got := fmt.Sprint(string(value.AppendJSON(nil, m.Context)), " ", string(value.AppendJSON(nil, m.Captured)),
+		" ", m.Messages); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	if s := string(value.AppendJSON(nil, before)); !strings.Contains(s, "/p/runs/a\"") {
@@ -36,9 +38,12 @@ func TestRebaseAll(t *testing.T) {
 	t.Parallel()
 	memory := func() *fsm.Snapshot {
 		return &fsm.Snapshot{
-			Context: value.NewMap("run_dir", "/old/.loops/runs/a/"), Param: value.NewMap("f", "/old/f"), Captured: value.NewMap("c", value.NewMap("file", "/old/c")),
-			PrevResult: value.NewMap("output", "/old/p"), LastResult: value.NewMap("details", value.NewMap("x", "/old/l")), Messages: []string{"/old/m"},
-			Result: &fsm.Result{Stdout: "/old/1", Stderr: "/old/2", File: "/old/3"}, Answers: []fsm.Answer{{Question: "q", Result: fsm.Result{Stdout: "/old/4"}}},
+			Context: value.NewMap("run_dir", "/old/.loops/runs/a/"), Param: value.NewMap("f", "/old/f"),
+			Captured:   value.NewMap("c", value.NewMap("file", "/old/c")),
+			PrevResult: value.NewMap("output", "/old/p"),
+			LastResult: value.NewMap("details", value.NewMap("x", "/old/l")), Messages: []string{"/old/m"},
+			Result:       &fsm.Result{Stdout: "/old/1", Stderr: "/old/2", File: "/old/3"},
+			Answers:      []fsm.Answer{{Question: "q", Result: fsm.Result{Stdout: "/old/4"}}},
 			Continuation: "see /old/h", PendingPayload: "/old/5",
 		}
 	}
@@ -48,15 +53,18 @@ func TestRebaseAll(t *testing.T) {
 	project.RebasePaths(m, []project.MovedFolder{{From: "/old", To: "/new/old"}})
 	depth := 0
 	for at := m; at != nil; depth++ {
-		text := fmt.Sprintf("%s %s %s %s %s %v %+v %+v %s %s", value.AppendJSON(nil, at.Context), value.AppendJSON(nil, at.Param), value.AppendJSON(nil, at.Captured),
-			value.AppendJSON(nil, at.PrevResult), value.AppendJSON(nil, at.LastResult), at.Messages, *at.Result, at.Answers, at.Continuation, at.PendingPayload)
+		text := fmt.Sprintf("%s %s %s %s %s %v %+v %+v %s %s", value.AppendJSON(nil, at.Context),
+			value.AppendJSON(nil, at.Param), value.AppendJSON(nil, at.Captured),
+			value.AppendJSON(nil, at.PrevResult), value.AppendJSON(nil, at.LastResult), at.Messages, *at.Result,
+			at.Answers, at.Continuation, at.PendingPayload)
 		if old, now := strings.Count(text, "/old/"), strings.Count(text, "/new/old/"); old != 12 || now != 12 {
 			t.Errorf("depth %d: %d of %d paths are new: %s", depth, now, old, text)
 		}
 		if at.Child == nil {
 			break
 		}
-		if text := at.Child.File + at.Child.Worktree + strings.Join(at.Child.Log, ""); strings.Count(text, "/new/old/") != 2 {
+		if text := at.Child.File + at.Child.Worktree + strings.Join(at.Child.Log, ""); strings.Count(text,
+			"/new/old/") != 2 {
 			t.Errorf("depth %d: %s", depth, text)
 		}
 		at = at.Child.Memory
@@ -68,7 +76,12 @@ func TestRebaseAll(t *testing.T) {
 
 func TestPath(t *testing.T) {
 	t.Parallel()
-	folders := []project.MovedFolder{{From: "/p", To: "/q"}, {From: "/p/runs/a", To: "/p/runs/b"}, {From: "runs/a", To: "runs/b"}, {From: "/", To: "/x"}}
+	folders := []project.MovedFolder{
+		{From: "/p", To: "/q"},
+		{From: "/p/runs/a", To: "/p/runs/b"},
+		{From: "runs/a", To: "runs/b"},
+		{From: "/", To: "/x"},
+	}
 	for _, c := range []struct{ text, want string }{
 		{"/p", "/q"},
 		{"/p/x and /p.", "/q/x and /q."},

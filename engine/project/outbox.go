@@ -15,9 +15,9 @@ import (
 	"loops/persistence/dirstore"
 )
 
-// An Outbox is the file with how far the events of one run were delivered. It is made before the first event of the run,
-// and removed when all is delivered and the run cannot be resumed, or with the run. Its lock belongs to the process
-// that delivers. Whoever opened it uses it alone.
+// An Outbox is the file with how far the events of one run were delivered. It is made before the first event of
+// the run, and removed when all is delivered and the run cannot be resumed, or with the run. Its lock belongs
+// to the process that delivers. Whoever opened it uses it alone.
 type Outbox struct {
 	file *os.File
 	size int

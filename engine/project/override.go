@@ -14,18 +14,20 @@ import (
 // Overrides are what changes a definition for one run. They are recorded with the
 // run, so that a resume keeps them. 0, or a delay that is not set, is "as the loop says".
 type Overrides struct {
-	MaxSteps      int           `json:"max_steps,omitempty"`
-	MaxIterations int           `json:"max_iterations,omitempty"`
-	Delay         float64       `json:"delay,omitempty"` // seconds
-	DelaySet      bool          `json:"delay_set,omitempty"`
-	Durability    string        `json:"durability,omitempty"` // "" = what the store does anyway
-	Agents        Agents        `json:"agents"`
-	Park          bool          `json:"park,omitempty"`          // release the run where it waits
-	Sandbox       string        `json:"sandbox,omitempty"`       // instead of the loop's own; "" = as the loop says
-	Snapshots     string        `json:"snapshots,omitempty"`     // git or off, instead of what the loop says; "" = as the loop says
-	NoHostGuard   bool          `json:"no_host_guard,omitempty"` // memory is not watched: host_guard is off, whatever the loop says
-	Budget        Budget        `json:"budget"`
-	Timeout       time.Duration `json:"timeout,omitempty"` // of the loop, where resume raised it; no flag sets it
+	MaxSteps      int     `json:"max_steps,omitempty"`
+	MaxIterations int     `json:"max_iterations,omitempty"`
+	Delay         float64 `json:"delay,omitempty"` // seconds
+	DelaySet      bool    `json:"delay_set,omitempty"`
+	Durability    string  `json:"durability,omitempty"` // "" = what the store does anyway
+	Agents        Agents  `json:"agents"`
+	Park          bool    `json:"park,omitempty"`    // release the run where it waits
+	Sandbox       string  `json:"sandbox,omitempty"` // instead of the loop's own; "" = as the loop says
+	// git or off, instead of what the loop says; "" = as the loop says
+	Snapshots string `json:"snapshots,omitempty"`
+	// memory is not watched: host_guard is off, whatever the loop says
+	NoHostGuard bool          `json:"no_host_guard,omitempty"`
+	Budget      Budget        `json:"budget"`
+	Timeout     time.Duration `json:"timeout,omitempty"` // of the loop, where resume raised it; no flag sets it
 
 	Config *config.Config `json:"-"` // what holds where neither these nor the loop say anything; nil = nothing
 }

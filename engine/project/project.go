@@ -114,11 +114,15 @@ func Open(dir string, o Options) (*Project, error) {
 			break
 		}
 	}
-	p := &Project{Dir: start, Loops: filepath.Join(start, Folder), Cwd: cwd, Env: env, Store: o.Store, AllProjects: o.AllProjects, known: &known{}}
+	p := &Project{
+		Dir: start, Loops: filepath.Join(start, Folder), Cwd: cwd, Env: env, Store: o.Store,
+		AllProjects: o.AllProjects, known: &known{},
+	}
 	home, _ := p.getenv("HOME")
 	p.Layers = config.Layers{
-		Reference: config.ReferenceFile(p.Dir), User: config.UserFile(p.getenv), Project: filepath.Join(p.Loops, config.Name),
-		Dir: p.Dir, Home: home,
+		Reference: config.ReferenceFile(p.Dir), User: config.UserFile(p.getenv),
+		Project: filepath.Join(p.Loops, config.Name),
+		Dir:     p.Dir, Home: home,
 	}
 	p.Layers.ActionTypes, _ = p.getenv(config.EnvActionTypes)
 	if found {

@@ -21,7 +21,8 @@ func Where(o persistence.Owner) string {
 	case id.Near():
 		return "in another PID namespace of this machine (a container or a sandbox)"
 	case !id.Elsewhere():
-		return humanize.PlainLine("on another machine with the name " + o.Host + ", or on this one before it was started again")
+		return humanize.PlainLine("on another machine with the name " + o.Host +
+			", or on this one before it was started again")
 	}
 	return humanize.PlainLine("on host " + o.Host)
 }

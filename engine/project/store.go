@@ -51,7 +51,8 @@ func (p *Project) Locate(given, from string) (string, error) {
 	case scheme == "postgres", scheme == "postgresql":
 		return given, nil
 	}
-	return "", &StoreURLError{from, persistence.Redacted(given) + ": expected dir, sqlite:PATH or postgres://USER@HOST/NAME"}
+	return "", &StoreURLError{from, persistence.Redacted(given) +
+		": expected dir, sqlite:PATH or postgres://USER@HOST/NAME"}
 }
 
 // Location returns where the runs of the project are recorded, and what says so: the caller, the environment or a file.
@@ -88,14 +89,18 @@ func (p *Project) RecordsAt(ctx context.Context, location, from string, create b
 			return nil, p.CannotOpen(err)
 		}
 		store.Liveness = reconcile.OwnerAlive
-		return &Records{Store: store, Project: p, Files: true, Name: p.Short(p.Loops), Logs: p.LogsDir(), damage: new(damageMarks)}, nil
+		return &Records{
+			Store: store, Project: p, Files: true, Name: p.Short(p.Loops), Logs: p.LogsDir(),
+			damage: new(damageMarks),
+		}, nil
 	}
 	if path, missing := MissingFile(location); missing && !create {
 		return nil, &NoDatabaseError{p.Short(path), from}
 	}
 	if path, ok := SQLiteFile(location); ok {
 		if st, err := os.Stat(path); err == nil && st.IsDir() {
-			return nil, &StoreURLError{from, location + ": it is a folder; expected a file, such as sqlite:" + filepath.Join(path, "runs.db")}
+			return nil, &StoreURLError{from, location + ": it is a folder; expected a file, such as sqlite:" +
+				filepath.Join(path, "runs.db")}
 		}
 	}
 	store, err := sqlstore.Open(ctx, location)
@@ -115,7 +120,10 @@ func (p *Project) RecordsAt(ctx context.Context, location, from string, create b
 	}
 	files.Liveness = reconcile.OwnerAlive
 	store.Paths = files.PathLocks(persistence.Redacted(location))
-	return &Records{Store: Database{store}, Project: p, Name: store.Name(), Logs: p.LogsDir(), damage: new(damageMarks)}, nil
+	return &Records{
+		Store: Database{store}, Project: p, Name: store.Name(), Logs: p.LogsDir(),
+		damage: new(damageMarks),
+	}, nil
 }
 
 // Key is the store, by the same word from every folder that a command may work in.
@@ -159,7 +167,10 @@ func (r *Records) Each(ctx context.Context, q persistence.Query) iter.Seq2[persi
 // complete reads a run again whose owner ended since it was listed, and makes the path of its file absolute.
 func (r *Records) complete(ctx context.Context, q persistence.Query, run *persistence.Run) {
 	if run.Status == persistence.Running && !Alive(*run) {
-		if again, err := r.Store.Runs(ctx, persistence.Query{ID: run.ID, Anywhere: q.Anywhere, Readings: q.Readings, HeldReadings: q.HeldReadings}); err == nil && len(again) == 1 {
+		if again, err := r.Store.Runs(ctx, persistence.Query{
+			ID: run.ID, Anywhere: q.Anywhere, Readings: q.Readings,
+			HeldReadings: q.HeldReadings,
+		}); err == nil && len(again) == 1 {
 			*run = again[0]
 		}
 	}
@@ -241,7 +252,9 @@ func (d Database) Create(ctx context.Context, spec persistence.Spec) (persistenc
 }
 
 // Resume is that of the store.
-func (d Database) Resume(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal, *fsm.Snapshot, error) {
+func (d Database) Resume(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal,
+	*fsm.Snapshot, error,
+) {
 	j, m, err := d.Store.Resume(ctx, id, spec)
 	return j, m, aboutDatabase(err)
 }

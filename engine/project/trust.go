@@ -22,7 +22,8 @@ import (
 	"loops/persistence"
 )
 
-// EnvTrust switches the question off whose a loop is, with the value 1: where a program runs what it was given, as in CI.
+// EnvTrust switches the question off whose a loop is, with the value 1: where a program runs what it was given,
+// as in CI.
 const EnvTrust = "LOOPS_TRUST"
 
 // examples has the checksums of the loops that come with this program, each with its path.
@@ -220,7 +221,8 @@ func (p *Project) isSigned(m *made, o *owners) bool {
 		layers.Project = ""
 	}
 	c, _ := layers.Load()
-	return c != nil && s.Verify(m.def.Encode(), c.Accept.Keys) == nil && (layers.Project != "" || m.files[p.Layers.Project] == "")
+	return c != nil && s.Verify(m.def.Encode(), c.Accept.Keys) == nil &&
+		(layers.Project != "" || m.files[p.Layers.Project] == "")
 }
 
 // owners finds out who wrote files, and asks git once for each.
@@ -238,7 +240,8 @@ func (o *owners) foreign(path string) (f *ForeignFile, byGit bool) {
 		return nil, false // there is nothing that could run
 	}
 	if o.run == nil {
-		o.run, o.emails = git.Command(append(slices.Clip(o.p.Env), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1"), gitPatience), map[string][]string{}
+		o.run, o.emails = git.Command(append(slices.Clip(o.p.Env), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1"),
+			gitPatience), map[string][]string{}
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -288,7 +291,8 @@ func (p *Project) ranBefore(ctx context.Context) (files []string) {
 		if err != nil {
 			continue
 		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Geteuid() && !git.HasFiles(ctx, run, p.RunDir(one.ID)) {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Geteuid() &&
+			!git.HasFiles(ctx, run, p.RunDir(one.ID)) {
 			seen[file] = true
 			files = append(files, file)
 		}
@@ -326,7 +330,10 @@ func (e *UntrustedError) TrustSeen(ctx context.Context) error {
 }
 
 func (p *Project) trusted(m *made, why string) TrustedLoop {
-	t := TrustedLoop{Loop: m.loop.Name, File: p.Relative(m.loop.File), Why: why, At: time.Now().UTC().Truncate(time.Second), Files: map[string]string{}, Text: string(m.def.Encode())}
+	t := TrustedLoop{
+		Loop: m.loop.Name, File: p.Relative(m.loop.File), Why: why,
+		At: time.Now().UTC().Truncate(time.Second), Files: map[string]string{}, Text: string(m.def.Encode()),
+	}
 	for path, sum := range m.files {
 		t.Files[p.Relative(path)] = sum
 	}

@@ -48,11 +48,15 @@ type trustList struct {
 }
 
 func (l *trustList) has(path, sum string) bool {
-	return l.Written[path] == sum || slices.ContainsFunc(l.Loops, func(t TrustedLoop) bool { return t.Files[path] == sum })
+	return l.Written[path] == sum || slices.ContainsFunc(l.Loops, func(t TrustedLoop) bool {
+		return t.Files[path] == sum
+	})
 }
 
 func (l *trustList) knows(path string) bool {
-	return l.Written[path] != "" || slices.ContainsFunc(l.Loops, func(t TrustedLoop) bool { return t.Files[path] != "" })
+	return l.Written[path] != "" || slices.ContainsFunc(l.Loops, func(t TrustedLoop) bool {
+		return t.Files[path] != ""
+	})
 }
 
 // of returns the loop in a file, nil where it is not trusted.
@@ -94,7 +98,8 @@ func (p *Project) trustList() (l *trustList, unknown string) {
 		return p.allTrust(), ""
 	}
 	if file == "" {
-		return l, "neither XDG_STATE_HOME nor HOME says where to keep which loops are trusted; set one, or LOOPS_TRUST=1"
+		return l, "neither XDG_STATE_HOME nor HOME says where to keep which loops are trusted; set one, or " +
+			"LOOPS_TRUST=1"
 	}
 	b, err := disk.Read(file)
 	switch {
@@ -112,8 +117,8 @@ func (p *Project) trustList() (l *trustList, unknown string) {
 	return l, ""
 }
 
-// carriesFiles reports whether the project is a copy that a worker made of the files of a run. The user trusts nothing in
-// such a copy, but in the project of the worker or of any other checkout.
+// carriesFiles reports whether the project is a copy that a worker made of the files of a run. The user trusts
+// nothing in such a copy, but in the project of the worker or of any other checkout.
 func (p *Project) carriesFiles() bool {
 	rel, err := filepath.Rel(config.StateDir(p.getenv, "files"), p.Dir)
 	return err == nil && filepath.IsLocal(rel)
@@ -139,7 +144,8 @@ const trustPatience = 10 * time.Second
 func (p *Project) changeTrust(ctx context.Context, change func(*trustList)) error {
 	file := p.trustFile()
 	if p.carriesFiles() {
-		return errors.New("the files of this project are a copy of a worker: say in the project of the worker which loops are trusted")
+		return errors.New("the files of this project are a copy of a worker: say in the project of the worker which " +
+			"loops are trusted")
 	}
 	if file == "" {
 		_, unknown := p.trustList()

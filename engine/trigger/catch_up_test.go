@@ -23,7 +23,9 @@ type memoryLedger struct {
 
 func (m *memoryLedger) Add(_ context.Context, e persistence.Entry) error {
 	list := m.lists[e.List]
-	i, taken := slices.BinarySearchFunc(list, e.Key, func(e persistence.Entry, key string) int { return cmp.Compare(e.Key, key) })
+	i, taken := slices.BinarySearchFunc(list, e.Key, func(e persistence.Entry, key string) int {
+		return cmp.Compare(e.Key, key)
+	})
 	if taken || e.Last && i < len(list) {
 		return persistence.ErrTaken
 	}
@@ -68,21 +70,32 @@ func TestCatchUpAllWithTwoServersKilled(t *testing.T) {
 	}{
 		{"30 * * * *", "Europe/Berlin", "skip", nil, 40, spring},
 		{"30 * * * *", "Europe/Berlin", "queue", nil, 24, autumn},
-		{"30 2 * * *; 0 */3 * * *; 15 2,3 * * sun", "Europe/Berlin", "skip", []string{"2026-10-14..2026-10-16", "2026-10-25"}, 3, autumn},
-		{"*/30 1-3 * * *\n0 12 * * mon-fri", "America/New_York", "queue", []string{"2026-03-18"}, 1, spring.AddDate(0, 0, -12)},
+		{
+			"30 2 * * *; 0 */3 * * *; 15 2,3 * * sun", "Europe/Berlin", "skip",
+			[]string{"2026-10-14..2026-10-16", "2026-10-25"},
+			3, autumn,
+		},
+		{
+			"*/30 1-3 * * *\n0 12 * * mon-fri", "America/New_York", "queue",
+			[]string{"2026-03-18"},
+			1,
+			spring.AddDate(0, 0, -12),
+		},
 		{"@every 45m", "", "skip", nil, 24, autumn},
 	} {
 		t.Run(fmt.Sprintf("%s %s %d", strings.ReplaceAll(c.cron, "\n", ";"), c.overlap, c.limit), func(t *testing.T) {
 			t.Parallel()
 			plan, err := NewPlan(&fsm.Loop{Name: "nightly", Schedule: &fsm.Schedule{
-				Cron: c.cron, Timezone: c.zone, Overlap: c.overlap, Except: c.except, CatchUp: "all", CatchUpLimit: c.limit,
+				Cron: c.cron, Timezone: c.zone, Overlap: c.overlap, Except: c.except, CatchUp: "all",
+				CatchUpLimit: c.limit,
 			}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			l := &memoryLedger{map[string][]persistence.Entry{}}
 			s := &simulation{
-				t: t, random: rand.New(rand.NewPCG(36, uint64(n))), ledger: func() persistence.Ledger { return l }, now: c.begin, plan: plan,
+				t: t, random: rand.New(rand.NewPCG(36, uint64(n))), ledger: func() persistence.Ledger { return l },
+				now: c.begin, plan: plan,
 				lasts: upTo(40 * time.Minute), runs: map[persistence.ID]simulatedRun{},
 			}
 			s.run(c.begin.AddDate(0, 0, 28))
@@ -119,7 +132,8 @@ func (s *simulation) checkAll(begin time.Time) {
 			s.t.Errorf("%s is %s (%s), and has the runs %v", f.At, f.State, f.Why, ran)
 		}
 		switch {
-		case f.State == Skipped && (f.CatchUp || s.plan.Schedule.Overlap == "queue"), f.State == Failed, f.State == Missed && !f.Over, f.Missed > 0 && !f.Over:
+		case f.State == Skipped && (f.CatchUp || s.plan.Schedule.Overlap == "queue"), f.State == Failed,
+			f.State == Missed && !f.Over, f.Missed > 0 && !f.Over:
 			s.t.Errorf("%s is %s (%s), %d missed before", f.At, f.State, f.Why, f.Missed)
 		}
 		if f.State == Started {
@@ -165,8 +179,18 @@ func TestCatchUpAll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begin := time.Date(2026, 11, 28, 12, 0, 1, 0, time.UTC)
-			s := &simulation{t: t, now: begin, runs: map[persistence.ID]simulatedRun{}, ledger: func() persistence.Ledger { return l }}
-			plan, err := NewPlan(&fsm.Loop{Name: "often", Schedule: &fsm.Schedule{Cron: "@hourly", Timezone: "UTC", Overlap: "skip", CatchUp: "all", CatchUpLimit: 24}})
+			s := &simulation{
+				t: t, now: begin, runs: map[persistence.ID]simulatedRun{},
+				ledger: func() persistence.Ledger { return l },
+			}
+			plan, err := NewPlan(
+				&fsm.Loop{
+					Name: "often",
+					Schedule: &fsm.Schedule{
+						Cron: "@hourly", Timezone: "UTC", Overlap: "skip", CatchUp: "all",
+						CatchUpLimit: 24,
+					},
+				})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +216,8 @@ func TestCatchUpAll(t *testing.T) {
 				t.Fatalf("%d runs began at once", len(s.runs))
 			}
 			times, err := Times(t.Context(), l, "often")
-			if err != nil || len(times) != 26 || times[25].State != Waiting || times[25].CatchUp || times[24].State != Waiting || times[24].Run != "" {
+			if err != nil || len(times) != 26 || times[25].State != Waiting || times[25].CatchUp ||
+				times[24].State != Waiting || times[24].Run != "" {
 				t.Fatalf("on record: %+v (%v)", times, err)
 			}
 			f, _ := Latest(times)
@@ -204,7 +229,8 @@ func TestCatchUpAll(t *testing.T) {
 				look()
 			}
 			want := []string{"28T18:00 missed no server was running, and catch_up_limit is 24 5"}
-			for at := begin.Truncate(time.Hour).Add(7 * time.Hour); at.Before(begin.Add(30 * time.Hour)); at = at.Add(time.Hour) {
+			end := begin.Add(30 * time.Hour)
+			for at := begin.Truncate(time.Hour).Add(7 * time.Hour); at.Before(end); at = at.Add(time.Hour) {
 				want = append(want, at.Format("02T15:04")+" started made up for 0")
 			}
 			want = append(want, "29T19:00 started  0")
@@ -230,7 +256,8 @@ func TestDueOfAYear(t *testing.T) {
 		}
 		now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 		newest, before := plan.due(now.AddDate(-1, 0, 0), now, 3)
-		if len(newest) != 3 || before != mostCounted || !newest[2].Equal(now) || !plan.Next(newest[0]).Equal(newest[1]) || !plan.Next(newest[1]).Equal(newest[2]) {
+		if len(newest) != 3 || before != mostCounted || !newest[2].Equal(now) ||
+			!plan.Next(newest[0]).Equal(newest[1]) || !plan.Next(newest[1]).Equal(newest[2]) {
 			t.Errorf("%s: %v, and %d before", line, newest, before)
 		}
 	}

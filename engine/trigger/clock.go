@@ -135,7 +135,8 @@ func (c *Clock) state(ctx context.Context, p Plan) (ScheduleState, error) {
 	switch {
 	case !found:
 		s, err = fresh, c.Ledger.Add(ctx, entryOf(listPlans, p.Loop, true, c.now(), fresh))
-	case s.Spec != p.spec() && (!known || seen != p.spec()): // two clocks that read different files do not change it to and fro
+	// two clocks that read different files do not change it to and fro
+	case s.Spec != p.spec() && (!known || seen != p.spec()):
 		fresh.Paused = s.Paused
 		s.Spec, s.Since = fresh.Spec, fresh.Since
 		_, err = c.Ledger.Change(ctx, s.changed())
@@ -289,7 +290,8 @@ func (c *Clock) pursue(ctx context.Context, p Plan, f Firing) (open bool, err er
 	}
 	f.Why = failed.Error()
 	_, untrusted := errors.AsType[*project.UntrustedError](failed)
-	if f.Tries++; untrusted || f.Tries == len(pauses) { // of a server that was killed meanwhile it is not known that it failed
+	// of a server that was killed meanwhile it is not known that it failed
+	if f.Tries++; untrusted || f.Tries == len(pauses) {
 		return c.close(ctx, f, Failed, f.Why)
 	}
 	_, err = c.change(ctx, f)

@@ -48,7 +48,8 @@ type NewerError struct {
 }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("%s have version %d, and this program knows versions up to %d: a newer one made them, use that", e.What, e.Has, e.Knows)
+	return fmt.Sprintf("%s have version %d, and this program knows versions up to %d: a newer one made "+
+		"them, use that", e.What, e.Has, e.Knows)
 }
 
 // A Subscription is what a worker takes jobs of.
@@ -93,7 +94,8 @@ var queueName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // CheckQueue returns an error unless a text can be the name of a queue.
 func CheckQueue(name string) error {
 	if len(name) > 40 || !queueName().MatchString(name) {
-		return fmt.Errorf("%q is no name of a queue: up to 40 letters a-z and digits, with single dashes and underscores between them", name)
+		return fmt.Errorf("%q is no name of a queue: up to 40 letters a-z and digits, with single dashes and "+
+			"underscores between them", name)
 	}
 	return nil
 }
@@ -105,7 +107,8 @@ func ChannelOf(j persistence.Job) string { return QueueChannel(j.Queue, j.Files,
 
 // Fits reports whether a worker of a queue with these labels may have a job, to which files get in this mode.
 func Fits(j persistence.Job, queue, files string, labels []string) bool {
-	return j.Queue == queue && (j.Files == files || pinned(j.Files) && pinned(files)) && !slices.ContainsFunc(j.Labels, func(l string) bool { return !slices.Contains(labels, l) })
+	return j.Queue == queue && (j.Files == files || pinned(j.Files) && pinned(files)) &&
+		!slices.ContainsFunc(j.Labels, func(l string) bool { return !slices.Contains(labels, l) })
 }
 
 // Window is how many jobs of one queue and key are queued beyond those that workers have: those of other keys

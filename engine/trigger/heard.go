@@ -95,7 +95,8 @@ func ClockWasAhead(all []ListedSchedule) string {
 
 // AheadText says that the newest time on record of a schedule is still to come.
 func AheadText(loop string, at time.Time) string {
-	return fmt.Sprintf("the schedule of %s has a time on record that is still to come, %s: the clock was ahead then, or is behind now; set it right", loop, at.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("the schedule of %s has a time on record that is still to come, %s: the clock was ahead "+
+		"then, or is behind now; set it right", loop, at.UTC().Format(time.RFC3339))
 }
 
 // Ahead returns the newest time on record of a schedule that is still to come; zero if none is.

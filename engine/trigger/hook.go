@@ -44,7 +44,8 @@ func compile(w config.Webhook) (*hook, error) {
 		}
 		p, err := expr.CompileJq(t[1])
 		if err != nil {
-			return nil, fmt.Errorf("webhooks.%s.%s: %s is no program of jq: %w", w.Name, t[0], humanize.Quote(t[1]), err)
+			return nil, fmt.Errorf("webhooks.%s.%s: %s is no program of jq: %w", w.Name, t[0], humanize.Quote(t[1]),
+				err)
 		}
 		h.programs[t[0]] = p
 	}
@@ -114,13 +115,17 @@ func opened(m Message, event, delivery string) (body []byte, _, _ string, err er
 	switch kind, _, _ := mime.ParseMediaType(m.Header("Content-Type")); kind {
 	case "application/cloudevents+json":
 	case "application/cloudevents-batch+json":
-		return nil, "", "", &PayloadError{"a batch of CloudEvents is not taken: send each event by itself, as application/cloudevents+json"}
+		return nil, "", "",
+			&PayloadError{"a batch of CloudEvents is not taken: send each event by itself, as " +
+				"application/cloudevents+json"}
 	default:
 		return m.Body, event, delivery, nil
 	}
 	var e cloudEvent
-	if err := json.Unmarshal(m.Body, &e); err != nil || e.Version != "1.0" || e.ID == "" || e.Source == "" || e.Type == "" {
-		return nil, "", "", &PayloadError{"the body is no CloudEvent 1.0: it has specversion, id, source and type, all texts"}
+	if err := json.Unmarshal(m.Body, &e); err != nil || e.Version != "1.0" || e.ID == "" || e.Source == "" ||
+		e.Type == "" {
+		return nil, "", "",
+			&PayloadError{"the body is no CloudEvent 1.0: it has specversion, id, source and type, all texts"}
 	}
 	if body = e.Data; len(body) == 0 {
 		body = e.Base64

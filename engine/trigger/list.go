@@ -70,7 +70,10 @@ func ListSchedules(ctx context.Context, p *project.Project, now time.Time) (all 
 		}
 		if l.Known && l.Paused == nil {
 			if at, before := plan.due(since, now.Add(-onTime), 1); len(at) > 0 {
-				l.overdue = Firing{Loop: plan.Loop, At: at[0].UTC(), State: Missed, Why: "nothing fired it", Missed: before}
+				l.overdue = Firing{
+					Loop: plan.Loop, At: at[0].UTC(), State: Missed, Why: "nothing fired it",
+					Missed: before,
+				}
 			}
 		}
 		all = append(all, l)
@@ -78,7 +81,8 @@ func ListSchedules(ctx context.Context, p *project.Project, now time.Time) (all 
 	limit := quiet(all, now)
 	for i := range all {
 		l := &all[i]
-		if l.Attended = !heard.IsZero() && now.Sub(heard) < limit && heard.Sub(now) <= aheadMost; !l.Attended && !l.overdue.At.IsZero() {
+		if l.Attended = !heard.IsZero() && now.Sub(heard) < limit && heard.Sub(now) <= aheadMost; !l.Attended &&
+			!l.overdue.At.IsZero() {
 			l.Times = append(l.Times, l.overdue)
 		}
 	}
@@ -124,7 +128,8 @@ func FindPlan(p *project.Project, name string, see engine.Operation) (Plan, erro
 		return Plan{}, err
 	}
 	if f.Loop.Schedule == nil {
-		return Plan{}, engine.Misuse(see, "the loop %s has no schedule; to give it one, write schedule: {cron: \"0 3 * * *\"} in %s", humanize.Quote(f.Loop.Name), p.Short(path))
+		return Plan{}, engine.Misuse(see, "the loop %s has no schedule; to give it one, write schedule: {cron: \"0 "+
+			"3 * * *\"} in %s", humanize.Quote(f.Loop.Name), p.Short(path))
 	}
 	plan, err := NewPlan(f.Loop)
 	plan.File = path

@@ -139,7 +139,10 @@ func (w inProject) Begin(ctx context.Context, p Plan, f Firing) error {
 	if e, ok := errors.AsType[*project.UntrustedError](w.records.Project.CheckTrust(ctx, p.File)); ok {
 		return fmt.Errorf("%w. Look at it, then have it run: loops trust %s", e, humanize.ShellWord(e.Target))
 	}
-	r := &engine.StartRequest{Loop: p.File, ID: f.Run, By: f.By(), Values: f.Values, Input: f.Input, Lock: engine.Lock{Queue: true, Limit: -1}, ScheduledAt: p.scheduledAt(f)}
+	r := &engine.StartRequest{
+		Loop: p.File, ID: f.Run, By: f.By(), Values: f.Values, Input: f.Input,
+		Lock: engine.Lock{Queue: true, Limit: -1}, ScheduledAt: p.scheduledAt(f),
+	}
 	_, err := w.begin(ctx, engine.Request{Start: r}, []string{"run", "-b", "--queue", "--", p.Loop})
 	return err
 }

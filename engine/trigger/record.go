@@ -143,8 +143,9 @@ type ScheduleState struct {
 	Paused *SchedulePause `json:"paused,omitempty"` // nil = it is not
 
 	// Of a clock that was ahead: its times from then on are in a list of their own.
-	Setbacks int       `json:"setbacks,omitempty"` // how often it was set back
-	Ahead    time.Time `json:"ahead,omitzero"`     // the newest time that was on record when it was set back for the last time
+	Setbacks int `json:"setbacks,omitempty"` // how often it was set back
+	// the newest time that was on record when it was set back for the last time
+	Ahead time.Time `json:"ahead,omitzero"`
 
 	entry persistence.Entry
 }

@@ -33,7 +33,8 @@ func (args) Kind() string { return "loops_run" }
 
 // live are the states of a job that is queued or that a worker has: a run has one job in them at most.
 var live = []rivertype.JobState{
-	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled,
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateRunning,
+	rivertype.JobStateScheduled,
 }
 
 const liveStates = `('available', 'pending', 'retryable', 'running', 'scheduled')`
@@ -144,7 +145,8 @@ func (q *RiverQueue) Place(ctx context.Context, j persistence.Job) (placed bool,
 	}
 	err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		var ahead int
-		if err := tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT 1 FROM river_job WHERE state = 'available' AND queue = $1 AND args ->> 'key' = $2 LIMIT $3) AS ahead`,
+		if err := tx.QueryRow(ctx,
+			`SELECT count(*) FROM (SELECT 1 FROM river_job WHERE state = 'available' AND queue = $1 AND args ->> 'key' = $2 LIMIT $3) AS ahead`,
 			ChannelOf(j), j.Key, Window).Scan(&ahead); err != nil {
 			return err
 		}
@@ -177,7 +179,8 @@ func (q *RiverQueue) Arrange(ctx context.Context, plan func(map[persistence.ID]T
 		if end, ok := ctx.Deadline(); ok {
 			idle = min(idle, max(time.Until(end), 500*time.Millisecond))
 		}
-		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = %d", idle.Milliseconds())); err != nil {
+		if _, err := tx.Exec(ctx,
+			fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = %d", idle.Milliseconds())); err != nil {
 			return err
 		}
 		var mine bool
@@ -225,13 +228,16 @@ func apply(ctx context.Context, tx pgx.Tx, c *river.Client[pgx.Tx], p QueuePlan)
 
 // discard ends the jobs of a run that are in one of these states. A test pins the columns that it writes.
 func discard(ctx context.Context, tx pgx.Tx, id persistence.ID, states string) error {
-	_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'discarded', finalized_at = now() WHERE kind = 'loops_run' AND args ->> 'run' = $1 AND state IN `+states, string(id))
+	_, err := tx.Exec(ctx,
+		`UPDATE river_job SET state = 'discarded', finalized_at = now() WHERE kind = 'loops_run' AND args ->> 'run' = $1 AND state IN `+
+			states, string(id))
 	return err
 }
 
 // tickets reads what is queued.
 func tickets(ctx context.Context, tx pgx.Tx) (map[persistence.ID]Ticket, error) {
-	rows, err := tx.Query(ctx, `SELECT args ->> 'run', state = 'running', coalesce(attempted_by[array_upper(attempted_by, 1)], ''), created_at FROM river_job
+	rows, err := tx.Query(ctx,
+		`SELECT args ->> 'run', state = 'running', coalesce(attempted_by[array_upper(attempted_by, 1)], ''), created_at FROM river_job
 		WHERE kind = 'loops_run' AND state IN `+liveStates)
 	if err != nil {
 		return nil, err
@@ -287,14 +293,19 @@ func (d *doer) Work(ctx context.Context, j *river.Job[args]) error {
 func (q *RiverQueue) Work(ctx context.Context, s Subscription, do func(context.Context, persistence.ID) bool) error {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &doer{do: do, slots: make(chan struct{}, s.Slots)})
-	queue := river.QueueConfig{MaxWorkers: s.Slots, FetchCooldown: 10 * time.Millisecond, FetchPollInterval: 500 * time.Millisecond}
+	queue := river.QueueConfig{
+		MaxWorkers: s.Slots, FetchCooldown: 10 * time.Millisecond,
+		FetchPollInterval: 500 * time.Millisecond,
+	}
 	queues := make(map[string]river.QueueConfig)
 	for _, name := range s.Channels {
 		queues[name] = queue
 	}
 	c, err := river.NewClient(riverpgxv5.New(q.pool), &river.Config{
-		ID: s.Worker, Queues: queues, Workers: workers, Logger: slog.New(slog.DiscardHandler), JobTimeout: -1, RescueStuckJobsAfter: forEver,
-		CancelledJobRetentionPeriod: keepRows, CompletedJobRetentionPeriod: keepRows, DiscardedJobRetentionPeriod: keepRows,
+		ID: s.Worker, Queues: queues, Workers: workers, Logger: slog.New(slog.DiscardHandler), JobTimeout: -1,
+		RescueStuckJobsAfter:        forEver,
+		CancelledJobRetentionPeriod: keepRows, CompletedJobRetentionPeriod: keepRows,
+		DiscardedJobRetentionPeriod: keepRows,
 	})
 	if err != nil {
 		return err

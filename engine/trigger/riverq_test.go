@@ -102,7 +102,9 @@ type worker struct {
 }
 
 // work begins to take jobs; done answers each.
-func work(t *testing.T, q *trigger.RiverQueue, name string, slots int, done func(persistence.ID) bool, channels ...string) *worker {
+func work(t *testing.T, q *trigger.RiverQueue, name string, slots int, done func(persistence.ID) bool,
+	channels ...string,
+) *worker {
 	t.Helper()
 	if channels == nil {
 		channels = []string{"default"}
@@ -111,10 +113,11 @@ func work(t *testing.T, q *trigger.RiverQueue, name string, slots int, done func
 	w := &worker{took: make(chan persistence.ID, 100)}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- q.Work(ctx, trigger.Subscription{Worker: name, Slots: slots, Channels: channels}, func(_ context.Context, id persistence.ID) bool {
-			w.took <- id
-			return done(id)
-		})
+		ended <- q.Work(ctx, trigger.Subscription{Worker: name, Slots: slots, Channels: channels},
+			func(_ context.Context, id persistence.ID) bool {
+				w.took <- id
+				return done(id)
+			})
 	}()
 	w.stop = sync.OnceValue(func() error {
 		cancel()
@@ -198,7 +201,8 @@ func TestHandedOn(t *testing.T) {
 		t.Fatalf("a worker without the label took %s", id)
 	}
 	must(t, one.stop())
-	two := work(t, q, "two", 2, func(persistence.ID) bool { return true }, "default", trigger.QueueChannel("default", "", labelled.Labels))
+	two := work(t, q, "two", 2, func(persistence.ID) bool { return true }, "default",
+		trigger.QueueChannel("default", "", labelled.Labels))
 	if got := map[persistence.ID]bool{two.next(t): true, two.next(t): true}; !got["a"] || !got["gpu"] {
 		t.Fatalf("the other worker took %v", got)
 	}
@@ -227,12 +231,14 @@ func TestZombie(t *testing.T) {
 	two.next(t)
 	close(frozen)
 	must(t, one.stop())
-	if states := ask(t, at, `SELECT string_agg(state::text, ' ' ORDER BY id) FROM river_job`); states != "discarded running" {
+	if states := ask(t, at, `SELECT string_agg(state::text, ' ' ORDER BY id) FROM river_job`); states !=
+		"discarded running" {
 		t.Errorf("after the first worker woke the jobs are %s", states)
 	}
 	close(released)
 	must(t, two.stop())
-	if states := ask(t, at, `SELECT string_agg(state::text, ' ' ORDER BY id) FROM river_job`); states != "discarded completed" {
+	if states := ask(t, at, `SELECT string_agg(state::text, ' ' ORDER BY id) FROM river_job`); states !=
+		"discarded completed" {
 		t.Errorf("at the end the jobs are %s", states)
 	}
 }
@@ -242,15 +248,21 @@ func TestColumns(t *testing.T) {
 	t.Parallel()
 	at := database(t)
 	must(t, open(t, at).Prepare(t.Context()))
-	got := ask(t, at, `SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attname) FROM pg_attribute
+	got := ask(t, at,
+		`SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attname) FROM pg_attribute
 		WHERE attrelid = 'river_job'::regclass AND attname IN ('args', 'attempted_by', 'created_at', 'finalized_at', 'kind', 'queue', 'state')`)
-	if want := "args jsonb, attempted_by text[], created_at timestamp with time zone, finalized_at timestamp with time zone, kind text, queue text, state river_job_state"; strings.ReplaceAll(got, at, "") != want {
+	if want := "args jsonb, attempted_by text[], created_at timestamp with time zone, finalized_at timestamp with " +
+		"time zone, kind text, queue text, state river_job_state"; strings.ReplaceAll(got, at, "") != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if n := ask(t, at, `SELECT string_agg(e.enumlabel::text, ' ' ORDER BY e.enumlabel) FROM pg_enum e WHERE e.enumtypid = 'river_job_state'::regtype`); n != "available cancelled completed discarded pending retryable running scheduled" {
+	if n := ask(t, at,
+		`SELECT string_agg(e.enumlabel::text, ' ' ORDER BY e.enumlabel) FROM pg_enum e WHERE e.enumtypid = 'river_job_state'::regtype`); n !=
+		"available cancelled completed discarded pending retryable running scheduled" {
 		t.Errorf("states: %s", n)
 	}
-	if got := ask(t, at, `SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'river_job'::regclass AND conname = 'finalized_or_finalized_at_null'`); !strings.Contains(got, "finalized_at IS NOT NULL") {
+	if got := ask(t, at,
+		`SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'river_job'::regclass AND conname = 'finalized_or_finalized_at_null'`); !strings.Contains(
+		got, "finalized_at IS NOT NULL") {
 		t.Errorf("a discarded job has a time: %s", got)
 	}
 }
@@ -263,7 +275,8 @@ func TestNewerTables(t *testing.T) {
 	must(t, q.Prepare(t.Context()))
 	exec(t, at, `INSERT INTO river_migration (line, version) VALUES ('main', 99)`)
 	err := q.Prepare(t.Context())
-	if newer, ok := errors.AsType[*trigger.NewerError](err); !ok || newer.Has != 99 || !strings.Contains(err.Error(), "a newer one made them") {
+	if newer, ok := errors.AsType[*trigger.NewerError](err); !ok || newer.Has != 99 ||
+		!strings.Contains(err.Error(), "a newer one made them") {
 		t.Errorf("tables of a newer program: %v", err)
 	}
 }

@@ -86,7 +86,10 @@ func (p Plan) due(through, now time.Time, n int) (newest []time.Time, before int
 	if before <= mostCounted {
 		return newest, before
 	}
-	for _, back := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour, 32 * 24 * time.Hour, 366 * 24 * time.Hour} {
+	for _, back := range []time.Duration{
+		time.Minute, time.Hour, 24 * time.Hour, 32 * 24 * time.Hour,
+		366 * 24 * time.Hour,
+	} {
 		newest = newest[:0]
 		for at := p.Next(later(through, now.Add(-back))); !at.IsZero() && !at.After(now); at = p.Next(at) {
 			add(at)
@@ -147,7 +150,10 @@ func (p Plan) decideAll(through, now time.Time, u unfinished) (f Firing, ok bool
 	}
 	limit := min(p.Schedule.CatchUpLimit-u.catchUps, mostWaiting-u.waiting)
 	if over := missed - max(0, limit); over > 0 {
-		f = Firing{Loop: p.Loop, At: due[over-1].UTC(), State: Missed, Missed: min(before+over-1, mostCounted), Over: true}
+		f = Firing{
+			Loop: p.Loop, At: due[over-1].UTC(), State: Missed, Missed: min(before+over-1, mostCounted),
+			Over: true,
+		}
 		f.Why = fmt.Sprintf("no server was running, and catch_up_limit is %d", p.Schedule.CatchUpLimit)
 		return f, true
 	}

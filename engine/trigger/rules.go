@@ -73,7 +73,9 @@ func Settled(all []persistence.Placed) (done []persistence.ID) {
 // to begin, queued what the queue holds, and gone reports whether a worker is, or does nothing about a run.
 // Runs that are due and have no job get one, keys take turns, limits hold; a job whose worker is gone is
 // replaced when no process owns its run. now is the time by our clock.
-func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket, gone func(worker string, run persistence.ID) bool, limits QueueLimits, now time.Time) (plan QueuePlan) {
+func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket,
+	gone func(worker string, run persistence.ID) bool, limits QueueLimits, now time.Time,
+) (plan QueuePlan) {
 	at := make(map[string]int)      // how many are carried, or on their way, by limit
 	waiting := make(map[string]int) // how many are queued, by queue and key
 	var due []persistence.Placed
@@ -101,7 +103,8 @@ func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket, gone f
 			if !ticket.Taken {
 				waiting[turnOf(p.Job)]++
 			}
-		case !p.At.After(now), p.State.Status == persistence.Awaiting && p.Note == "": // the latter was asked something before its time came
+		// the latter was asked something before its time came
+		case !p.At.After(now), p.State.Status == persistence.Awaiting && p.Note == "":
 			due = append(due, p)
 		}
 	}
@@ -120,7 +123,9 @@ func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket, gone f
 			case round[turn]:
 				later = append(later, p)
 				continue
-			case waiting[turn] >= Window, slices.ContainsFunc(limits.names(p.Job), func(name string) bool { return at[name] >= limits[name] }):
+			case waiting[turn] >= Window, slices.ContainsFunc(limits.names(p.Job), func(name string) bool {
+				return at[name] >= limits[name]
+			}):
 				continue
 			}
 			round[turn], placed = true, true

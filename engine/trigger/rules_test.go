@@ -32,9 +32,14 @@ func TestStandOf(t *testing.T) {
 		{"timed out", run(persistence.TimedOut, fsm.EndTimeout), trigger.Over},
 		{"handed to an agent", run(persistence.Awaiting, fsm.EndHandoff), trigger.Over},
 		{"parked, and what it waits for came", run(persistence.Awaiting, fsm.EndParked), trigger.Due},
-		{"parked", with(run(persistence.Awaiting, fsm.EndParked), func(p *persistence.Placed) { p.Waits = true }), trigger.Parks},
+		{
+			"parked", with(run(persistence.Awaiting, fsm.EndParked), func(p *persistence.Placed) { p.Waits = true }),
+			trigger.Parks,
+		},
 		{"owned", with(run(persistence.Running, ""), func(p *persistence.Placed) { p.Claimed = true }), trigger.Owned},
-		{"workers are done with it", with(run(persistence.Running, ""), func(p *persistence.Placed) { p.Open = false }), trigger.Over},
+		{"workers are done with it", with(run(persistence.Running, ""), func(p *persistence.Placed) {
+			p.Open = false
+		}), trigger.Over},
 	} {
 		if got := trigger.StandOf(c.p); got != c.stand {
 			t.Errorf("%s: %d, want %d", c.name, got, c.stand)
@@ -43,7 +48,10 @@ func TestStandOf(t *testing.T) {
 }
 
 func run(status persistence.Status, ended string) persistence.Placed {
-	return persistence.Placed{Open: true, State: persistence.Run{Status: status, Ended: ended}, Job: persistence.Job{Queue: "q"}}
+	return persistence.Placed{
+		Open: true, State: persistence.Run{Status: status, Ended: ended},
+		Job: persistence.Job{Queue: "q"},
+	}
 }
 
 func with(p persistence.Placed, change func(*persistence.Placed)) persistence.Placed {
@@ -72,7 +80,10 @@ func TestArranged(t *testing.T) {
 		{"a limit that is reached", "a k owned, b k queued:alive, c k queued", "k 2", ""},
 		{"a run that is replaced counts once", "a k running:gone, b k queued", "k 2", "place b replace a"},
 		{"a limit of the queue", "a k queued, b l queued", "queue:q 1", "place a"},
-		{"no more of one key than others wait for", repeated("k", trigger.Window+2) + ", z l queued", "", "place k00 z k01 k02 k03 k04 k05 k06 k07"},
+		{
+			"no more of one key than others wait for", repeated("k", trigger.Window+2) + ", z l queued", "",
+			"place k00 z k01 k02 k03 k04 k05 k06 k07",
+		},
 	} {
 		queued := map[persistence.ID]trigger.Ticket{}
 		var all []persistence.Placed
@@ -118,7 +129,8 @@ func TestArranged(t *testing.T) {
 			}
 			limits[name] = n
 		}
-		plan := trigger.Arranged(all, queued, func(worker string, _ persistence.ID) bool { return worker == "gone" }, limits, now)
+		plan := trigger.Arranged(all, queued, func(worker string, _ persistence.ID) bool { return worker == "gone" },
+			limits, now)
 		var got []string
 		for _, part := range []struct {
 			what string
@@ -157,7 +169,12 @@ func repeated(key string, n int) string {
 // TestChannel: the order of labels is nothing, and what is queued for some labels is nothing for others.
 func TestChannel(t *testing.T) {
 	t.Parallel()
-	names := []string{trigger.QueueChannel("q", "", nil), trigger.QueueChannel("q", "", []string{"a"}), trigger.QueueChannel("q", "", []string{"a", "b"}), trigger.QueueChannel("q", "", []string{"ab"}), trigger.QueueChannel("q", "git", nil), trigger.QueueChannel("q", "git", []string{"a"}), trigger.QueueChannel("q", "", []string{"git"})}
+	names := []string{
+		trigger.QueueChannel("q", "", nil), trigger.QueueChannel("q", "", []string{"a"}),
+		trigger.QueueChannel("q", "", []string{"a", "b"}), trigger.QueueChannel("q", "", []string{"ab"}),
+		trigger.QueueChannel("q", "git", nil), trigger.QueueChannel("q", "git", []string{"a"}),
+		trigger.QueueChannel("q", "", []string{"git"}),
+	}
 	if trigger.QueueChannel("q", "", []string{"b", "a", "b"}) != names[2] {
 		t.Error("the order of labels makes another channel")
 	}

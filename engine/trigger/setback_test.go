@@ -32,8 +32,12 @@ func TestClockSetBack(t *testing.T) {
 			t.Parallel()
 			l := open(t)()
 			begin := time.Date(2026, 11, 28, 12, 0, 1, 0, time.UTC)
-			s := &simulation{t: t, now: begin, runs: map[persistence.ID]simulatedRun{}, ledger: func() persistence.Ledger { return l }}
-			plan, err := NewPlan(&fsm.Loop{Name: "often", Schedule: &fsm.Schedule{Cron: "* * * * *", Timezone: "UTC", Overlap: "queue"}})
+			s := &simulation{
+				t: t, now: begin, runs: map[persistence.ID]simulatedRun{},
+				ledger: func() persistence.Ledger { return l },
+			}
+			plan, err := NewPlan(
+				&fsm.Loop{Name: "often", Schedule: &fsm.Schedule{Cron: "* * * * *", Timezone: "UTC", Overlap: "queue"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +113,8 @@ func TestClockSetBack(t *testing.T) {
 func TestSignOfAClockThatWasAhead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	text := "name: daily\ndescription: d\ninitial: a\nschedule: {cron: \"0 3 * * *\", timezone: UTC}\nstates:\n  a: {action: \"true\", next: done}\n  done: {terminal: true}\n"
+	text := "name: daily\ndescription: d\ninitial: a\nschedule: {cron: \"0 3 * * *\", timezone: UTC}\nstates:\n" +
+		"  a: {action: \"true\", next: done}\n  done: {terminal: true}\n"
 	if err := os.MkdirAll(filepath.Join(dir, ".loops", "runs"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +147,8 @@ func TestSignOfAClockThatWasAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "the schedule of daily has a time on record that is still to come, 2026-12-02T16:00:00Z: the clock was ahead"
+	const want = "the schedule of daily has a time on record that is still to come, 2026-12-02T16:00:00Z: the " +
+		"clock was ahead"
 	if notice := Notice(all, now, "INSTALL"); all[0].Attended || !strings.Contains(notice, want) {
 		t.Errorf("attended is %v, and it is said: %q", all[0].Attended, notice)
 	}

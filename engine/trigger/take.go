@@ -46,7 +46,8 @@ func (c *Clock) free(ctx context.Context, loop string, at time.Time) (persistenc
 		if err != nil {
 			return "", err
 		}
-		if err = c.Ledger.Add(ctx, entryOf(listIDs, string(id), false, c.now(), nil)); !errors.Is(err, persistence.ErrTaken) {
+		if err = c.Ledger.Add(ctx, entryOf(listIDs, string(id), false, c.now(), nil)); !errors.Is(err,
+			persistence.ErrTaken) {
 			return id, err
 		}
 	}

@@ -17,7 +17,8 @@ func TestRemovedScheduleBesideABrokenFile(t *testing.T) {
 	dir := t.TempDir()
 	loop := func(name, schedule string) {
 		t.Helper()
-		text := "name: " + name + "\ndescription: d\ninitial: a\n" + schedule + "states:\n  a: {action: \"true\", next: done}\n  done: {terminal: true}\n"
+		text := "name: " + name + "\ndescription: d\ninitial: a\n" + schedule +
+			"states:\n  a: {action: \"true\", next: done}\n  done: {terminal: true}\n"
 		if err := os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +69,11 @@ func TestLatest(t *testing.T) {
 		want  int // index of the time; -1 = none
 	}{
 		{"none", nil, -1},
-		{"a start that failed, then times that were skipped", []Firing{at(0, Started, 0), at(1, Failed, 3), at(7, Skipped, 0), at(8, Skipped, 0)}, 1},
+		{
+			"a start that failed, then times that were skipped",
+			[]Firing{at(0, Started, 0), at(1, Failed, 3), at(7, Skipped, 0), at(8, Skipped, 0)},
+			1,
+		},
 		{"a failing start at work again", []Firing{at(1, Failed, 3), at(7, Starting, 0), at(8, Skipped, 0)}, 0},
 		{"a start that failed once", []Firing{at(1, Started, 0), at(7, Starting, 1), at(8, Skipped, 0)}, 1},
 		{"started after it failed", []Firing{at(1, Failed, 3), at(2, Started, 0), at(3, Skipped, 0)}, 1},
@@ -152,5 +157,6 @@ func TestUnattended(t *testing.T) {
 	}
 	write("daily", "0 3 * * *")
 	expect("of a schedule with a time a day, two days later", 50*time.Hour, began, "", "")
-	expect("of a schedule with a time a day, four days later", 100*time.Hour, began, none+"the last one was heard of 100h00m00s ago", "")
+	expect("of a schedule with a time a day, four days later", 100*time.Hour, began,
+		none+"the last one was heard of 100h00m00s ago", "")
 }

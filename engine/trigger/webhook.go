@@ -94,7 +94,8 @@ func (d *Desk) List() []ListedWebhook {
 		case w.Signal != "":
 			l.Does = "sends the event " + w.Signal
 		}
-		if _, err := w.Secret.Read(func(name string) (string, bool) { return project.LookEnv(p.Env, name) }); err != nil {
+		if _, err := w.Secret.Read(func(name string) (string, bool) { return project.LookEnv(p.Env, name) }); err !=
+			nil {
 			l.Why = err.Error()
 		}
 		all[i] = l
@@ -173,7 +174,9 @@ func (d *Desk) Receive(ctx context.Context, name string, m Message, sender Sende
 }
 
 // start puts on record that a run is to begin.
-func (d *Desk) start(ctx context.Context, p *project.Project, h *hook, key string, f Firing, payload any) (r Receipt, err error) {
+func (d *Desk) start(ctx context.Context, p *project.Project, h *hook, key string, f Firing, payload any) (r Receipt,
+	err error,
+) {
 	file, err := p.Resolve(h.Run)
 	if err != nil {
 		return r, fmt.Errorf("webhook %s: %w", h.Name, err)
@@ -193,7 +196,10 @@ func (d *Desk) start(ctx context.Context, p *project.Project, h *hook, key strin
 		return r, err
 	}
 	if b, err := json.Marshal(f); err != nil || len(b) > persistence.MostBody-1000 {
-		return r, &PayloadError{fmt.Sprintf("what webhooks.%s makes of it for the run, context and input, has %d bytes; 2 MiB are kept at most", h.Name, len(b))}
+		return r, &PayloadError{
+			fmt.Sprintf("what webhooks.%s makes of it for the run, context and input, has %d bytes; 2 MiB "+
+				"are kept at most", h.Name, len(b)),
+		}
 	}
 	on, taken, err := d.take(ctx, h.Name, key, f)
 	if err == nil {
@@ -224,7 +230,9 @@ func (d *Desk) take(ctx context.Context, name, key string, f Firing) (on Firing,
 
 // tell sends an event or an answer to a run. It is on record for the run before it is said to be done; see
 // [Clock.Once].
-func (d *Desk) tell(ctx context.Context, h *hook, key string, f Firing, payload any, sender Sender) (r Receipt, err error) {
+func (d *Desk) tell(ctx context.Context, h *hook, key string, f Firing, payload any, sender Sender) (r Receipt,
+	err error,
+) {
 	to, data, choice, question := h.To, payload, "", ""
 	if h.programs["to"] != nil {
 		if to, err = h.text("to", payload); err != nil {
@@ -288,7 +296,8 @@ func (d *Desk) ready(ctx context.Context) error {
 	d.clock.Keep = keeping
 	d.clock.Tell = func(f Firing) {
 		if f.State == Failed {
-			d.say(fmt.Sprintf("run %s of loop %s could not be started (%s): %s", f.Run, humanize.Quote(f.Loop), f.Source, humanize.Reason(f.Why)))
+			d.say(fmt.Sprintf("run %s of loop %s could not be started (%s): %s", f.Run, humanize.Quote(f.Loop),
+				f.Source, humanize.Reason(f.Why)))
 			return
 		}
 		d.say(fmt.Sprintf("run %s began (%s)", f.Run, f.Source))

@@ -39,7 +39,8 @@ func signed(delivery string, at time.Time) Message {
 	mac := hmac.New(sha256.New, []byte("sesame"))
 	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)
 	header := map[string]string{
-		"X-Loops-Delivery": delivery, "X-Loops-Signature": fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil))),
+		"X-Loops-Delivery":  delivery,
+		"X-Loops-Signature": fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil))),
 	}
 	return Message{Header: func(name string) string { return header[name] }, Body: body}
 }
@@ -78,7 +79,8 @@ func TestRetrySignedAnew(t *testing.T) {
 	if !errors.Is(err, ErrBusy) || other.got != 0 {
 		t.Errorf("signed anew: %d events, %v", other.got, err)
 	}
-	if r, err := next.Receive(t.Context(), "deploy", signed("two", now.Add(2*time.Second)), other); err != nil || r.Copy || other.got != 1 {
+	if r, err := next.Receive(t.Context(), "deploy", signed("two", now.Add(2*time.Second)), other); err != nil ||
+		r.Copy || other.got != 1 {
 		t.Errorf("another delivery: %+v, %d events, %v", r, other.got, err)
 	}
 	next.clock.Now = func() time.Time { return now.Add(time.Minute) } // it is not known whether it was done
@@ -98,10 +100,25 @@ func TestRetrySignedAnew(t *testing.T) {
 func TestCloudEvents(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, body, payload, event, delivery, wrong string }{
-		{"application/cloudevents+json; charset=utf-8", `{"specversion": "1.0", "id": "7", "source": "ci", "type": "build.done", "data": {"ok": true}}`, `{"ok": true}`, "build.done", "ci 7", ""},
-		{"application/cloudevents+json", `{"specversion": "1.0", "id": "7", "source": "ci", "type": "x", "data_base64": "eyJhIjoxfQ=="}`, `{"a":1}`, "x", "ci 7", ""},
-		{"application/cloudevents+json", `{"specversion": "1.0", "id": "7", "source": "ci", "type": "x"}`, `null`, "x", "ci 7", ""},
-		{"application/cloudevents+json", `{"specversion": "0.3", "id": "7", "source": "ci", "type": "x"}`, "", "", "", "no CloudEvent 1.0"},
+		{
+			"application/cloudevents+json; charset=utf-8",
+			`{"specversion": "1.0", "id": "7", "source": "ci", "type": "build.done", "data": {"ok": true}}`,
+			`{"ok": true}`, "build.done", "ci 7", "",
+		},
+		{
+			"application/cloudevents+json",
+			`{"specversion": "1.0", "id": "7", "source": "ci", "type": "x", "data_base64": "eyJhIjoxfQ=="}`,
+			`{"a":1}`, "x", "ci 7", "",
+		},
+		{
+			"application/cloudevents+json", `{"specversion": "1.0", "id": "7", "source": "ci", "type": "x"}`, `null`,
+			"x", "ci 7", "",
+		},
+		{
+			"application/cloudevents+json", `{"specversion": "0.3", "id": "7", "source": "ci", "type": "x"}`, "", "",
+			"",
+			"no CloudEvent 1.0",
+		},
 		{"application/cloudevents+json", `[]`, "", "", "", "no CloudEvent 1.0"},
 		{"application/cloudevents-batch+json", `[]`, "", "", "", "each event by itself"},
 		{"application/json", `{"data": 1}`, `{"data": 1}`, "header", "id", ""},

@@ -233,7 +233,8 @@ func (s *simulation) check(begin time.Time) (started, skipped, missed int) {
 			continue
 		}
 		want := map[string]bool{}
-		if inTime || onceKilled && s.ticks[i].at.Sub(at) <= onTime || s.plan.Schedule.CatchUp == "one" && (!superseded || onceKilled) {
+		if inTime || onceKilled && s.ticks[i].at.Sub(at) <= onTime || s.plan.Schedule.CatchUp == "one" &&
+			(!superseded || onceKilled) {
 			want[Started], want[Skipped] = true, true
 		}
 		if !inTime && s.plan.Schedule.CatchUp != "one" && (!superseded || onceKilled) {
@@ -289,12 +290,19 @@ func TestYearWithTwoServersKilled(t *testing.T) {
 	for n, store := range stores { // the rule is the same code for all, and what a store promises its contract holds
 		c := cases[n]
 		t.Run(fmt.Sprintf("%s/%s %s %s", store.name, c.cron, c.catchUp, c.overlap), func(t *testing.T) {
-			plan, err := NewPlan(&fsm.Loop{Name: "nightly", Schedule: &fsm.Schedule{Cron: c.cron, Timezone: c.zone, Overlap: c.overlap, CatchUp: c.catchUp}})
+			plan, err := NewPlan(
+				&fsm.Loop{
+					Name:     "nightly",
+					Schedule: &fsm.Schedule{Cron: c.cron, Timezone: c.zone, Overlap: c.overlap, CatchUp: c.catchUp},
+				})
 			if err != nil {
 				t.Fatal(err)
 			}
 			begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-			s := &simulation{t: t, random: rand.New(rand.NewPCG(17, uint64(n))), ledger: store.open(t), now: begin, plan: plan, lasts: c.lasts, runs: map[persistence.ID]simulatedRun{}}
+			s := &simulation{
+				t: t, random: rand.New(rand.NewPCG(17, uint64(n))), ledger: store.open(t), now: begin,
+				plan: plan, lasts: c.lasts, runs: map[persistence.ID]simulatedRun{},
+			}
 			months := 12
 			if testenv.Raced {
 				months = 2

@@ -14,7 +14,8 @@ const (
 	Off       = "off"       // nothing is limited
 	Offline   = "offline"   // no network
 	Workspace = "workspace" // writes in the work tree, temporary folders and caches; secret places cannot be read
-	Strict    = "strict"    // both, no caches, a private folder for temporary files, few variables; all of it has to be enforceable
+	// both, no caches, a private folder for temporary files, few variables; all of it has to be enforceable
+	Strict = "strict"
 )
 
 // Presets are the names of the presets, from the weakest to the strongest.
@@ -31,8 +32,8 @@ const (
 const Private = "private"
 
 // A Policy is one sandbox as it is written: a preset, and what replaces parts of it. What is nil, 0 or "" is as the
-// preset says; without a preset nothing but the rest is limited. Paths may begin with ~ or with a dot, which is the work
-// tree.
+// preset says; without a preset nothing but the rest is limited. Paths may begin with ~ or with a dot, which is
+// the work tree.
 type Policy struct {
 	Preset  string
 	Write   []string // these and what is below them may be changed
@@ -116,7 +117,20 @@ func isTarget(text string) bool {
 var units = []struct {
 	name  string
 	bytes float64
-}{{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"B", 1}, {"", 1}}
+}{
+	{"KB", 1e3},
+	{"MB", 1e6},
+	{"GB", 1e9},
+	{"TB", 1e12},
+	{"KiB", 1 << 10},
+	{"MiB", 1 << 20},
+	{"GiB", 1 << 30},
+	{"K", 1 << 10},
+	{"M", 1 << 20},
+	{"G", 1 << 30},
+	{"B", 1},
+	{"", 1},
+}
 
 // leastMemory is less than any program needs.
 const leastMemory = 1 << 20
@@ -128,7 +142,8 @@ func ParseSize(text string) (int64, error) {
 		if !ok {
 			continue
 		}
-		if n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64); err == nil && n*u.bytes >= leastMemory && n*u.bytes < math.MaxInt64 {
+		if n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64); err == nil && n*u.bytes >= leastMemory &&
+			n*u.bytes < math.MaxInt64 {
 			return int64(n * u.bytes), nil
 		}
 	}

@@ -70,7 +70,8 @@ func basic(text string, e Egress) string {
 	if err != nil || !strings.Contains(string(pair), e.StandIn) {
 		return text
 	}
-	return text[:len(scheme)] + base64.StdEncoding.EncodeToString([]byte(strings.ReplaceAll(string(pair), e.StandIn, e.Value)))
+	return text[:len(scheme)] +
+		base64.StdEncoding.EncodeToString([]byte(strings.ReplaceAll(string(pair), e.StandIn, e.Value)))
 }
 
 // Reaches reports whether HOST:PORT is in a list, where *.HOST stands for all below it.

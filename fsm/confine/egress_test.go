@@ -17,7 +17,8 @@ func TestWrite(t *testing.T) {
 		{"example.org:8443", "Authorization", "loops-stand-in-for-KEY", "loops-stand-in-for-KEY"},
 		{"evil.com:443", "Authorization", "loops-stand-in-for-KEY", "loops-stand-in-for-KEY"},
 		{"api.example.com:443", "Cookie", "loops-stand-in-for-KEY", "loops-stand-in-for-KEY"},
-		{"git.example.com:443", "authorization", "Basic eDpsb29wcy1zdGFuZC1pbi1mb3ItVE9LRU4=", "Basic eDpvdGhlcg=="}, // x:other
+		// x:other
+		{"git.example.com:443", "authorization", "Basic eDpsb29wcy1zdGFuZC1pbi1mb3ItVE9LRU4=", "Basic eDpvdGhlcg=="},
 		{"git.example.com:443", "authorization", "Basic !", "Basic !"},
 		{"git.example.com:443", "authorization", "Basic eDp5", "Basic eDp5"},
 	} {
@@ -30,7 +31,8 @@ func TestWrite(t *testing.T) {
 func TestIsHost(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"api.example.com": true, "*.example.com": true, "localhost:8443": true, "": false, "https://x": false, "a b": false, "x:0": false, "u@x": false,
+		"api.example.com": true, "*.example.com": true, "localhost:8443": true, "": false, "https://x": false,
+		"a b": false, "x:0": false, "u@x": false,
 	} {
 		if IsHost(text) != want {
 			t.Errorf("IsHost(%q) is %v", text, !want)

@@ -74,7 +74,8 @@ func Parse(text string) (*Times, error) {
 		}
 		long, ok := short[strings.ToLower(line)]
 		if !ok {
-			return nil, fmt.Errorf("%q is not known (known: @every 90s, @hourly, @daily, @weekly, @monthly, @yearly)", line)
+			return nil, fmt.Errorf("%q is not known (known: @every 90s, @hourly, @daily, @weekly, @monthly, @yearly)",
+				line)
 		}
 		line = long
 	}
@@ -84,7 +85,8 @@ func Parse(text string) (*Times, error) {
 		if len(parts) == len(fields)+1 {
 			hint = "; there is no field for seconds and none for the year"
 		}
-		return nil, fmt.Errorf("%q has %d fields, expected 5: minute, hour, day of the month, month and day of the week%s", text, len(parts), hint)
+		return nil, fmt.Errorf("%q has %d fields, expected 5: minute, hour, day of the month, month and day "+
+			"of the week%s", text, len(parts), hint)
 	}
 	var sets [5]uint64
 	for i, f := range fields {
@@ -135,7 +137,8 @@ func parseLines(text string) (*Times, error) {
 func parseEvery(text, often string) (*Times, error) {
 	d, err := time.ParseDuration(often)
 	if err != nil || d < time.Second || d > 366*24*time.Hour || d%time.Second != 0 {
-		return nil, fmt.Errorf("%q: expected whole seconds from 1s to a year behind @every, such as @every 90s or @every 6h", text)
+		return nil, fmt.Errorf("%q: expected whole seconds from 1s to a year behind @every, such as @every "+
+			"90s or @every 6h", text)
 	}
 	return &Times{text: text, every: int64(d / time.Second)}, nil
 }

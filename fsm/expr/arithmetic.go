@@ -41,8 +41,10 @@ func readNumber(text string) (any, bool) {
 
 // arithmetic works on numbers: int64 as long as that is exact, else float64.
 var arithmetic = map[string]func(a, b any) (any, error){
-	"+": exact(func(a, b int64) (int64, bool) { c := a + b; return c, (c > a) == (b > 0) }, func(a, b float64) float64 { return a + b }),
-	"-": exact(func(a, b int64) (int64, bool) { c := a - b; return c, (c < a) == (b > 0) }, func(a, b float64) float64 { return a - b }),
+	"+": exact(func(a, b int64) (int64, bool) { c := a + b; return c, (c > a) == (b > 0) },
+		func(a, b float64) float64 { return a + b }),
+	"-": exact(func(a, b int64) (int64, bool) { c := a - b; return c, (c < a) == (b > 0) },
+		func(a, b float64) float64 { return a - b }),
 	"*": exact(func(a, b int64) (int64, bool) {
 		if a == 0 || b == 0 {
 			return 0, true

@@ -110,7 +110,9 @@ func Compile(text string) (*Program, error) {
 	}
 	p := &Program{text: text}
 	rewrite := &rewriter{}
-	code, err := expr.Compile(text, append(options(), expr.Patch(rewrite), expr.Patch(&memberRewriter{map[ast.Node]*ast.MemberNode{}, map[ast.Node]string{}}))...)
+	code, err := expr.Compile(text,
+		append(options(), expr.Patch(rewrite),
+			expr.Patch(&memberRewriter{map[ast.Node]*ast.MemberNode{}, map[ast.Node]string{}}))...)
 	if err != nil {
 		e := explain(text, err)
 		e.Message = plainWords(e.Message)
@@ -118,7 +120,8 @@ func Compile(text string) (*Program, error) {
 	}
 	p.code, p.refs = code, rewrite.refs()
 	if n := rewrite.stranger(); n != nil { // the library finds them, but not inside a call of a function
-		return nil, explain(text, (&file.Error{Location: n.Location(), Message: "unknown name " + n.Value}).Bind(file.NewSource(text)))
+		return nil, explain(text,
+			(&file.Error{Location: n.Location(), Message: "unknown name " + n.Value}).Bind(file.NewSource(text)))
 	}
 	for _, r := range p.refs {
 		if r.Namespace == "env" && len(r.Path) == 0 {
@@ -141,7 +144,8 @@ func options() []expr.Option {
 	return append(operators(),
 		expr.Env(names), expr.MaxNodes(maxNodes), expr.Optimize(false),
 		expr.DisableBuiltin("fromJSON"), expr.Function("fromJSON", fromJSON, new(func(string) any)),
-		expr.DisableBuiltin("now"), expr.DisableBuiltin("date"), expr.DisableBuiltin("duration"), expr.DisableBuiltin("timezone"))
+		expr.DisableBuiltin("now"), expr.DisableBuiltin("date"), expr.DisableBuiltin("duration"),
+		expr.DisableBuiltin("timezone"))
 }
 
 // Refs are the names that the expression uses, in its order.
@@ -208,7 +212,8 @@ func (p *Program) True(s *Scope) (bool, error) {
 	if v == nil {
 		e := &Error{Message: "the expression has no value; expected true or false"}
 		if names := p.missing(env); len(names) > 0 {
-			e.Message = fmt.Sprintf("the expression has no value, because %s has none; expected true or false; write (%s ?? false) if it may be absent", names[0], names[0])
+			e.Message = fmt.Sprintf("the expression has no value, because %s has none; expected true or false; "+
+				"write (%s ?? false) if it may be absent", names[0], names[0])
 		}
 		return false, e
 	}
@@ -313,7 +318,10 @@ func (w *rewriter) Visit(node *ast.Node) {
 		if !slices.Contains(Namespaces(), n.Value) {
 			w.unknown = append(w.unknown, n)
 		} else {
-			w.found = append(w.found, &use{ref: Ref{Namespace: n.Value, Col: n.Location().From}, name: n, node: n, open: true})
+			w.found = append(w.found, &use{
+				ref: Ref{Namespace: n.Value, Col: n.Location().From}, name: n, node: n,
+				open: true,
+			})
 		}
 	case *ast.VariableDeclaratorNode:
 		w.known = append(w.known, n.Name)

@@ -19,11 +19,14 @@ func scope(t testing.TB) *Scope {
 		return v.(*value.Map)
 	}
 	return &Scope{
-		Context:  parse(`{"tries": 2, "limit": "3", "name": "build", "ratio": 0.5, "on": true, "list": [1, "2", 3], "none": null, "text": "3 apples"}`),
-		Captured: parse(`{"n": {"output": " 10 ", "exit_code": 0}, "last-error": {"output": "oops"}, "j": {"json": {"items": [{"name": "a"}]}}}`),
-		State:    "fix", Step: 7, Visits: func() int { return 3 }, Loop: "mend", RunID: "mend-1", RunAttempt: 2, ElapsedMS: 1500,
-		Messages: []string{"one", "two"},
-		Getenv:   func(name string) (string, bool) { return "value of " + name, name == "HOME" },
+		Context: parse(
+			`{"tries": 2, "limit": "3", "name": "build", "ratio": 0.5, "on": true, "list": [1, "2", 3], "none": null, "text": "3 apples"}`),
+		Captured: parse(
+			`{"n": {"output": " 10 ", "exit_code": 0}, "last-error": {"output": "oops"}, "j": {"json": {"items": [{"name": "a"}]}}}`),
+		State: "fix", Step: 7, Visits: func() int { return 3 }, Loop: "mend", RunID: "mend-1", RunAttempt: 2,
+		ElapsedMS: 1500,
+		Messages:  []string{"one", "two"},
+		Getenv:    func(name string) (string, bool) { return "value of " + name, name == "HOME" },
 	}
 }
 
@@ -96,7 +99,8 @@ func TestEval(t *testing.T) {
 				if v, err = p.Eval(scope(t)); err == nil {
 					got = string(value.AppendJSON(nil, v))
 					var compact any
-					if json.Unmarshal([]byte(got), &compact) == nil && (strings.HasPrefix(got, "[") || strings.HasPrefix(got, "{")) {
+					if json.Unmarshal([]byte(got), &compact) == nil &&
+						(strings.HasPrefix(got, "[") || strings.HasPrefix(got, "{")) {
 						b, _ := json.Marshal(compact)
 						got = string(b)
 					}
@@ -190,7 +194,9 @@ func TestWhatIsNotThereIsNil(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.True(scope(t)); err == nil || err.Error() != "the expression has no value, because captured.none.ok has none; expected true or false; write (captured.none.ok ?? false) if it may be absent" {
+	if _, err := p.True(scope(t)); err == nil ||
+		err.Error() != "the expression has no value, because captured.none.ok has none; expected true or false; "+
+			"write (captured.none.ok ?? false) if it may be absent" {
 		t.Errorf("a condition without a value: %v", err)
 	}
 }

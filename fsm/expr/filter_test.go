@@ -21,8 +21,10 @@ var filterNames = []string{"trim", "lines", "first", "last", "json", "shell"}
 // randomText is made of what is special to a shell, to JSON or to the cutting of lines.
 func randomText(r *rand.Rand) string {
 	pieces := []string{
-		"a", "B", "7", " ", "\t", "\n", "\r\n", "\r", "\v", "\u2028", "\x1c", "'", `"`, `\`, "$", "$(x)", "`", "!", "*", "?", "~", "#", ";", "&", "|",
-		"<", ">", "-", "=", "%s", "{", "}", "[", "]", "é", "\u00a0", "日", "\x01", "\x7f", "\xff", "${context.v}", "$'", "\\'",
+		"a", "B", "7", " ", "\t", "\n", "\r\n", "\r", "\v", "\u2028", "\x1c", "'", `"`, `\`, "$", "$(x)", "`", "!",
+		"*", "?", "~", "#", ";", "&", "|",
+		"<", ">", "-", "=", "%s", "{", "}", "[", "]", "é", "\u00a0", "日", "\x01", "\x7f", "\xff", "${context.v}",
+		"$'", "\\'",
 	}
 	var b strings.Builder
 	for range r.IntN(12) {
@@ -75,7 +77,8 @@ func TestJSONFilterParses(t *testing.T) {
 		}
 		if text, ok := v.(string); ok && chain == "" {
 			var back string
-			if err := json.Unmarshal([]byte(got), &back); err != nil || back != strings.ToValidUTF8(text, "\ufffd") && utf8.ValidString(text) {
+			if err := json.Unmarshal([]byte(got), &back); err != nil || back != strings.ToValidUTF8(text, "\ufffd") &&
+				utf8.ValidString(text) {
 				t.Fatalf("%q gave %s, which is %q, %v", text, got, back, err)
 			}
 		}
@@ -93,7 +96,10 @@ func TestShellFilterThroughBash(t *testing.T) {
 		v := randomFiltered(r, 2)
 		s := &Scope{Context: value.NewMap("v", v)}
 		var words []string
-		text := []string{"${context.v:shell}", "${context.v:trim:shell}", "${context.v:first:shell}", "${context.v:json:shell}", "${context.v:lines:shell}"}[r.IntN(5)]
+		text := []string{
+			"${context.v:shell}", "${context.v:trim:shell}", "${context.v:first:shell}",
+			"${context.v:json:shell}", "${context.v:lines:shell}",
+		}[r.IntN(5)]
 		if text == "${context.v:lines:shell}" {
 			words = linesOf(v, nil)
 		} else if plain, err := Expand(strings.Replace(text, ":shell", "", 1), s); err != nil {
@@ -109,7 +115,8 @@ func TestShellFilterThroughBash(t *testing.T) {
 		}
 		script.WriteString("w " + got + "\n")
 		templates = append(templates, text+" of "+value.Repr(v))
-		want = append(want, strings.Join(append([]string{string(value.AppendJSON(nil, len(words)))}, words...), "\x00")+"\x00")
+		want = append(want, strings.Join(append([]string{string(value.AppendJSON(nil, len(words)))}, words...),
+			"\x00")+"\x00")
 	}
 	cmd := exec.Command("bash", "--noprofile", "--norc", "-s")
 	cmd.Stdin = strings.NewReader(script.String())
@@ -147,7 +154,8 @@ func FuzzFilters(f *testing.F) {
 			ref += ":" + n
 		}
 		ref += "}"
-		if refs := References(ref); len(refs) != 1 || refs[0].Path != "v" || !reflect.DeepEqual(refs[0].Filters, names) {
+		if refs := References(ref); len(refs) != 1 || refs[0].Path != "v" ||
+			!reflect.DeepEqual(refs[0].Filters, names) {
 			t.Fatalf("%s is read as %+v", ref, refs)
 		}
 		i := slices.Index(names, "shell")
@@ -156,7 +164,8 @@ func FuzzFilters(f *testing.F) {
 			if allowed := i < 0 || i == len(names)-1; (err == nil) != allowed {
 				t.Fatalf("%s: %q, %v", ref, got, err)
 			}
-			if err == nil && len(names) > 0 && names[len(names)-1] == "lines" && slices.Contains(strings.Split(got, "\n"), "") && got != "" {
+			if err == nil && len(names) > 0 && names[len(names)-1] == "lines" &&
+				slices.Contains(strings.Split(got, "\n"), "") && got != "" {
 				t.Fatalf("%s of %s has a blank line: %q", ref, value.Repr(v), got)
 			}
 		}

@@ -14,7 +14,10 @@ func FuzzExpand(f *testing.F) {
 	for _, c := range cases {
 		f.Add(testenv.At[string](c, "template"))
 	}
-	s := &expr.Scope{Context: value.NewMap("t", int64(5), "s", "abc", "m", value.NewMap("k", nil)), Messages: []string{"a", "b"}, Prev: value.NewMap("output", "o")}
+	s := &expr.Scope{
+		Context:  value.NewMap("t", int64(5), "s", "abc", "m", value.NewMap("k", nil)),
+		Messages: []string{"a", "b"}, Prev: value.NewMap("output", "o"),
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		refs := expr.References(text)
 		got, err := expr.Expand(text, s)

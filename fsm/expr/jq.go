@@ -93,7 +93,8 @@ func (p *Jq) Eval(input any) ([]any, error) {
 	if err != nil {
 		return nil, &JqError{0, err.Error()}
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), mostTime, fmt.Errorf("the program did not end within %s", mostTime))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), mostTime,
+		fmt.Errorf("the program did not end within %s", mostTime))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -119,7 +120,8 @@ func (p *Jq) Eval(input any) ([]any, error) {
 			return nil, &JqError{0, err.Error()}
 		}
 		if size += bytes; size > mostOutput || len(all) == mostValues {
-			return nil, &JqError{0, fmt.Sprintf("the program yields more than %d values or %d MiB", mostValues, mostOutput>>20)}
+			return nil, &JqError{0, fmt.Sprintf("the program yields more than %d values or %d MiB", mostValues,
+				mostOutput>>20)}
 		}
 		all = append(all, out)
 	}

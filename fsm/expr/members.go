@@ -66,7 +66,8 @@ func (w *memberRewriter) written(n ast.Node) string {
 
 // plainKey reports whether a name may follow a point.
 func plainKey(name string) bool {
-	return name != "" && (name[0] < '0' || name[0] > '9') && !strings.ContainsFunc(name, func(r rune) bool { return !part(r) })
+	return name != "" && (name[0] < '0' || name[0] > '9') &&
+		!strings.ContainsFunc(name, func(r rune) bool { return !part(r) })
 }
 
 // missing returns the names that an expression uses and that have no value in env, as far as they are fixed.
@@ -91,19 +92,23 @@ func lastly(v, name any) string { return strings.TrimSuffix(operand(v, name), ",
 func (p *Program) valueless(e *Error, env map[string]any) {
 	switch names := p.missing(env); len(names) {
 	case 0:
-		if strings.Contains(e.Message, "interface {} is nil") || strings.Contains(e.Message, "<nil>") || strings.Contains(e.Message, "zero Value") {
+		if strings.Contains(e.Message, "interface {} is nil") || strings.Contains(e.Message, "<nil>") ||
+			strings.Contains(e.Message, "zero Value") {
 			e.Message = "what is here has no value, and one is needed; ?? says what holds then"
 		}
 	case 1:
-		e.Message = fmt.Sprintf("%s has no value, and one is needed here; write (%s ?? …) if it may be absent", names[0], names[0])
+		e.Message = fmt.Sprintf("%s has no value, and one is needed here; write (%s ?? …) if it may be absent",
+			names[0], names[0])
 	default:
-		e.Message = fmt.Sprintf("a value is needed here, and these have none: %s; ?? says what holds then", strings.Join(names[:min(len(names), 5)], ", "))
+		e.Message = fmt.Sprintf("a value is needed here, and these have none: %s; ?? says what holds then",
+			strings.Join(names[:min(len(names), 5)], ", "))
 	}
 }
 
 // lacksValue reports whether an error of the library may come from something that has no value.
 func lacksValue(message string) bool {
-	return strings.Contains(message, "nil") || strings.Contains(message, "zero Value") || strings.Contains(message, "cannot slice")
+	return strings.Contains(message, "nil") || strings.Contains(message, "zero Value") ||
+		strings.Contains(message, "cannot slice")
 }
 
 // memberFunction is the function behind [get].

@@ -159,7 +159,8 @@ func operators() []expr.Option {
 				return nil, err
 			}
 			if !ok {
-				return nil, &operandError{fmt.Sprintf("%s and %s cannot be compared by %s", operand(args[1], args[2]), operand(args[3], args[4]), op)}
+				return nil, &operandError{fmt.Sprintf("%s and %s cannot be compared by %s", operand(args[1], args[2]),
+					operand(args[3], args[4]), op)}
 			}
 			return f(order), nil
 		}, new(func(*deadline, any, string, any, string) bool)))
@@ -192,7 +193,8 @@ func sign(s int64) func(args ...any) (any, error) {
 // absent is the error of an operator that needs a value where there is none. instead is what may stand for it.
 func absent(name any, problem, instead string) error {
 	if name, _ := name.(string); name != "" {
-		return &operandError{fmt.Sprintf("%s has no value, and %s; write (%s ?? %s) if it may be absent", name, problem, name, instead)}
+		return &operandError{fmt.Sprintf("%s has no value, and %s; write (%s ?? %s) if it may be absent", name,
+			problem, name, instead)}
 	}
 	return &operandError{fmt.Sprintf("what is here has no value, and %s; ?? says what holds then", problem)}
 }

@@ -62,7 +62,8 @@ func parsePlain(text, inside string) reference {
 		}
 	}
 	if i := slices.Index(r.filters, filterShell); i >= 0 && i < len(r.filters)-1 {
-		r.problem = "Filter :" + r.filters[i+1] + " after :shell in " + text + ": it would take the quotes apart, so put :shell last"
+		r.problem = "Filter :" + r.filters[i+1] + " after :shell in " + text +
+			": it would take the quotes apart, so put :shell last"
 	}
 	return r
 }
@@ -111,7 +112,10 @@ func References(text string) []Reference {
 			inside = text[t.start+1 : t.end+n+1]
 		}
 		p := parseReference(inside)
-		r := Reference{Offset: t.start, Escaped: t.escape, Text: inside, Suffix: p.suffix, Filters: p.filters, Program: p.program, At: p.offset}
+		r := Reference{
+			Offset: t.start, Escaped: t.escape, Text: inside, Suffix: p.suffix, Filters: p.filters,
+			Program: p.program, At: p.offset,
+		}
 		r.Namespace, r.Path, _ = strings.Cut(p.name, ".")
 		refs = append(refs, r)
 	}

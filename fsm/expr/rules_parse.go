@@ -139,7 +139,8 @@ func (p *ruleParser) predicate(s span) (Predicate, bool) {
 	}
 	name, rest = name.trim(), rest.trim()
 	if !isDimension(name.text) {
-		p.fail(name, "the name %q is not made of letters, digits, _, - and blanks, a letter, digit or _ first", short(name.text))
+		p.fail(name, "the name %q is not made of letters, digits, _, - and blanks, a letter, digit or _ first",
+			short(name.text))
 		return Predicate{}, false
 	}
 	for _, op := range comparisons {
@@ -152,7 +153,8 @@ func (p *ruleParser) predicate(s span) (Predicate, bool) {
 			return Predicate{}, false
 		}
 		if _, ok := value.ParseFloat(val.text); !ok && op != "==" && op != "!=" {
-			p.fail(val, "%s needs a number, and %q is not a number; texts can be compared with == and !=", op, short(val.text))
+			p.fail(val, "%s needs a number, and %q is not a number; texts can be compared with == and !=", op,
+				short(val.text))
 			return Predicate{}, false
 		}
 		return Predicate{name.text, op, val.text, name.offset}, true

@@ -72,14 +72,24 @@ func TestRuleErrors(t *testing.T) {
 		{"^& & -> a", "line 1: there is no condition before ->; write * for a rule that always holds"},
 		{"x:>1 & ^* -> a", `line 1: the condition "*" has no colon; it reads NAME:OP VALUE, as in clarity:>=80`},
 		{"^x>=1 -> a", `line 1: the condition "x>=1" has no colon; it reads NAME:OP VALUE, as in clarity:>=80`},
-		{"^:>=1 -> a", `line 1: the name "" is not made of letters, digits, _, - and blanks, a letter, digit or _ first`},
-		{"^a.b:>=1 -> a", `line 1: the name "a.b" is not made of letters, digits, _, - and blanks, a letter, digit or _ first`},
+		{
+			"^:>=1 -> a",
+			`line 1: the name "" is not made of letters, digits, _, - and blanks, a letter, digit or _ first`,
+		},
+		{
+			"^a.b:>=1 -> a",
+			`line 1: the name "a.b" is not made of letters, digits, _, - and blanks, a letter, digit or _ first`,
+		},
 		{"x:^=1 -> a", `line 1: the condition "x:=1" has no operator after the colon; there are >= <= == != < >`},
 		{"x: ^80 -> a", `line 1: the condition "x: 80" has no operator after the colon; there are >= <= == != < >`},
 		{"x:>=^ -> a", "line 1: x:>= has no value to compare with"},
-		{"x:< ^high -> a", `line 1: < needs a number, and "high" is not a number; texts can be compared with == and !=`},
+		{
+			"x:< ^high -> a",
+			`line 1: < needs a number, and "high" is not a number; texts can be compared with == and !=`,
+		},
 		{"x:>=^5% -> a", `line 1: >= needs a number, and "5%" is not a number; texts can be compared with == and !=`},
-		{"^" + strings.Repeat("x", 80), `line 1: there is no -> in "` + strings.Repeat("x", 60) + `..."; a rule reads NAME:OP VALUE -> TARGET, or * -> TARGET`},
+		{"^" + strings.Repeat("x", 80), `line 1: there is no -> in "` + strings.Repeat("x", 60) +
+			`..."; a rule reads NAME:OP VALUE -> TARGET, or * -> TARGET`},
 	} {
 		text := strings.Replace(tc.text, "^", "", 1)
 		_, err := ParseRules(text)
@@ -194,7 +204,10 @@ aggregate:>=60 -> light
 
 // FuzzRules holds that a table reads back from its text, and that mistakes have places in it.
 func FuzzRules(f *testing.F) {
-	for _, s := range []string{"a:>=1 & b : == x y -> c\n* -> d", "x", "a:<nan->b", "# c\n\u2028a:!==->-> b", "a\x80:==1 -> b"} {
+	for _, s := range []string{
+		"a:>=1 & b : == x y -> c\n* -> d", "x", "a:<nan->b", "# c\n\u2028a:!==->-> b",
+		"a\x80:==1 -> b",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

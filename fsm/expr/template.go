@@ -48,7 +48,10 @@ type Memory interface {
 
 // Namespaces are the names that a reference begins with, in the order of the documentation. The caller may keep it.
 func Namespaces() []string {
-	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "secret", "messages", "param", "item", "event", "memory"}
+	return []string{
+		"context", "captured", "prev", "result", "state", "loop", "run", "env", "secret", "messages",
+		"param", "item", "event", "memory",
+	}
 }
 
 // A TemplateError reports a reference that has no value and no fallback, or whose value cannot be read.
@@ -304,7 +307,8 @@ func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 		if v, ok := s.secret(path); ok {
 			return v, ""
 		}
-		return nil, "Secret '" + path + "' is not set: name it under secrets in the loop, and say in config.yaml or the environment what it is"
+		return nil, "Secret '" + path + "' is not set: name it under secrets in the loop, and say in config.yaml or " +
+			"the environment what it is"
 	case "messages":
 		return s.messages(path)
 	case "memory":

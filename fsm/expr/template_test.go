@@ -13,35 +13,43 @@ func TestExpandErrors(t *testing.T) {
 	t.Parallel()
 	s := &Scope{Context: value.NewMap("a", value.NewMap("b", value.NewMap("c", int64(1)))), Captured: value.NewMap()}
 	for text, want := range map[string]string{
-		"${context.zz}":                     "Path 'zz' not found in context",
-		"${context.a.zz.y}":                 "Path 'a.zz' not found in context",
-		"${context.a.b.c.d}":                "Path 'a.b.c.d' not found in context",
-		"${context.a.b.c.d.e}":              "Path 'a.b.c.d' not found in context",
-		"${captured.c.output}":              "Path 'c' not found in captured",
-		"${prev.output}":                    "No previous state result available",
-		"${result.verdict}":                 "No evaluation result available",
-		"${bogus.x}":                        "${bogus.x} is not a template; for bash write $${bogus.x}",
-		"${f%.go}":                          "${f%.go} is not a template; for bash write $${f%.go}",
-		"${en%.go}":                         "${en%.go} is not a template; for bash write $${en%.go}",
-		"${contxt.f}":                       "\"contxt\" is not something templates know; did you mean \"context\"? For bash write $${contxt.f}",
-		"${f.x:foo}":                        "${f.x:foo} is not a template; for bash write $${f.x:foo}",
-		"${HOME}":                           "${HOME} is not a template; for bash write $${HOME}",
-		"${env.NOPE}":                       "Environment variable 'NOPE' not set",
-		"${state.x}":                        "Unknown state property: x",
-		"${loop.x}":                         "Unknown loop property: x",
-		"${messages.x}":                     "Unknown messages property: 'x'",
-		"${context.a?:default=x}":           "Ambiguous suffix in ${context.a?:default=x}: use only one of :default=, ? and :shell",
-		"${context.a:trim?:default=}":       "Ambiguous suffix in ${context.a:trim?:default=}: use only one of :default=, ? and :shell",
-		"${context.a:json:shell:default=x}": "Ambiguous suffix in ${context.a:json:shell:default=x}: use only one of :default=, ? and :shell",
-		"${context.a:shell:first}":          "Filter :first after :shell in ${context.a:shell:first}: it would take the quotes apart, so put :shell last",
-		"${context.zz:shell:shell?}":        "Filter :shell after :shell in ${context.zz:shell:shell?}: it would take the quotes apart, so put :shell last",
-		"${context.zz:trim}":                "Path 'zz' not found in context",
-		"${context.zz:trimm}":               "Path 'zz:trimm' not found in context; there is no filter :trimm, only :trim, :lines, :first, :last, :json and :shell",
-		"${context.a:upper:trim}":           "Path 'a:upper' not found in context; there is no filter :upper, only :trim, :lines, :first, :last, :json and :shell",
-		"${context.a:-d}":                   "Path 'a:-d' not found in context",
-		"${context.a:}":                     "Path 'a:' not found in context",
-		"${trim:first}":                     "${trim:first} is not a template; for bash write $${trim:first}",
-		"ok ${context.a} ${loop.y}":         "Unknown loop property: y",
+		"${context.zz}":        "Path 'zz' not found in context",
+		"${context.a.zz.y}":    "Path 'a.zz' not found in context",
+		"${context.a.b.c.d}":   "Path 'a.b.c.d' not found in context",
+		"${context.a.b.c.d.e}": "Path 'a.b.c.d' not found in context",
+		"${captured.c.output}": "Path 'c' not found in captured",
+		"${prev.output}":       "No previous state result available",
+		"${result.verdict}":    "No evaluation result available",
+		"${bogus.x}":           "${bogus.x} is not a template; for bash write $${bogus.x}",
+		"${f%.go}":             "${f%.go} is not a template; for bash write $${f%.go}",
+		"${en%.go}":            "${en%.go} is not a template; for bash write $${en%.go}",
+		"${contxt.f}": "\"contxt\" is not something templates know; did you mean \"context\"? " +
+			"For bash write $${contxt.f}",
+		"${f.x:foo}":    "${f.x:foo} is not a template; for bash write $${f.x:foo}",
+		"${HOME}":       "${HOME} is not a template; for bash write $${HOME}",
+		"${env.NOPE}":   "Environment variable 'NOPE' not set",
+		"${state.x}":    "Unknown state property: x",
+		"${loop.x}":     "Unknown loop property: x",
+		"${messages.x}": "Unknown messages property: 'x'",
+		"${context.a?:default=x}": "Ambiguous suffix in ${context.a?:default=x}: use only one of " +
+			":default=, ? and :shell",
+		"${context.a:trim?:default=}": "Ambiguous suffix in ${context.a:trim?:default=}: use only one of " +
+			":default=, ? and :shell",
+		"${context.a:json:shell:default=x}": "Ambiguous suffix in ${context.a:json:shell:default=x}: use only one " +
+			"of :default=, ? and :shell",
+		"${context.a:shell:first}": "Filter :first after :shell in ${context.a:shell:first}: it would take " +
+			"the quotes apart, so put :shell last",
+		"${context.zz:shell:shell?}": "Filter :shell after :shell in ${context.zz:shell:shell?}: it would " +
+			"take the quotes apart, so put :shell last",
+		"${context.zz:trim}": "Path 'zz' not found in context",
+		"${context.zz:trimm}": "Path 'zz:trimm' not found in context; there is no filter :trimm, only " +
+			":trim, :lines, :first, :last, :json and :shell",
+		"${context.a:upper:trim}": "Path 'a:upper' not found in context; there is no filter :upper, only " +
+			":trim, :lines, :first, :last, :json and :shell",
+		"${context.a:-d}":           "Path 'a:-d' not found in context",
+		"${context.a:}":             "Path 'a:' not found in context",
+		"${trim:first}":             "${trim:first} is not a template; for bash write $${trim:first}",
+		"ok ${context.a} ${loop.y}": "Unknown loop property: y",
 	} {
 		_, err := Expand(text, s)
 		var te *TemplateError
@@ -98,7 +106,8 @@ func TestExpandValue(t *testing.T) {
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]Reference{
-		"a ${context.x.y} $${context.z} ${messages} ${env.A:default=}} ${prev.o?}${captured.c.output:shell} ${} $${ ${context.q": {
+		"a ${context.x.y} $${context.z} ${messages} ${env.A:default=}} " +
+			"${prev.o?}${captured.c.output:shell} ${} $${ ${context.q": {
 			{"context", "x.y", "", 2, false, "${context.x.y}", nil, "", 0},
 			{"context", "z", "", 17, true, "${context.z}", nil, "", 0},
 			{"messages", "", "", 31, false, "${messages}", nil, "", 0},
@@ -118,8 +127,13 @@ func TestReferences(t *testing.T) {
 			{"context", "x", "nullable", 49, false, "${context.x:trim:shell?}", []string{"trim", "shell"}, "", 0},
 			{"context", "x:upper", "", 73, false, "${context.x:upper}", nil, "", 0},
 		},
-		"${captured.x.json | .a[1:-1] | length:trim:shell}${prev.json|.a?}${context.x:default=a|b}${context.x | .y:default=a|b}": {
-			{"captured", "x.json", "shell", 0, false, "${captured.x.json | .a[1:-1] | length:trim:shell}", []string{"trim", "shell"}, ".a[1:-1] | length", 20},
+		"${captured.x.json | .a[1:-1] | length:trim:shell}${prev.json|.a?}" +
+			"${context.x:default=a|b}${context.x | .y:default=a|b}": {
+			{
+				"captured", "x.json", "shell", 0, false, "${captured.x.json | .a[1:-1] | length:trim:shell}",
+				[]string{"trim", "shell"},
+				".a[1:-1] | length", 20,
+			},
 			{"prev", "json", "nullable", 49, false, "${prev.json|.a?}", nil, ".a", 12},
 			{"context", "x", "default", 65, false, "${context.x:default=a|b}", nil, "", 0},
 			{"context", "x", "default", 89, false, "${context.x | .y:default=a|b}", nil, ".y", 14},
@@ -163,14 +177,21 @@ func TestTemplatePrograms(t *testing.T) {
 		"${captured.x.json | .items | keys[] | select(. > 5):default=none}": "none",
 		"${captured.bad.json | .a?}":                                        "",
 		"${captured.gone.json | .a:default=x|y}":                            "x|y",
-		"${captured.x.json}":                                                "error: Path 'x.json' not found in captured",
-		"${captured.bad.json | .a}":                                         "error: the output of captured.bad is no JSON: ",
-		"${captured.cut.json | .a}":                                         "error: captured.cut.output is cut, and all of it is needed here: it has no file",
-		"${captured.gone.json | .a}":                                        "error: Path 'gone' not found in captured",
-		"${captured.x.json | .items[}":                                      "error: jq: .items[: the program ends too early",
-		"${captured.x.json | .items | .name}":                               "error: jq: .items | .name: expected an object but got: array",
-		"${captured.x.json | .items[] | select(false)}":                     "error: jq: .items[] | select(false) yields nothing",
-		"a ${nothing.x | .y}":                                               "error: ${nothing.x | .y} is not a template; for bash write $${nothing.x | .y}",
+		"${captured.x.json}": "error: Path 'x.json' not " +
+			"found in captured",
+		"${captured.bad.json | .a}": "error: the output of " +
+			"captured.bad is no JSON: ",
+		"${captured.cut.json | .a}": "error: captured.cut.output is cut, " +
+			"and all of it is needed here: it has no file",
+		"${captured.gone.json | .a}": "error: Path 'gone' not found in captured",
+		"${captured.x.json | .items[}": "error: jq: .items[: the program " +
+			"ends too early",
+		"${captured.x.json | .items | .name}": "error: jq: .items | .name: expected " +
+			"an object but got: array",
+		"${captured.x.json | .items[] | select(false)}": "error: jq: .items[] | select(false) " +
+			"yields nothing",
+		"a ${nothing.x | .y}": "error: ${nothing.x | .y} is not a " +
+			"template; for bash write $${nothing.x | .y}",
 	} {
 		got, err := Expand(text, s)
 		if want, bad := strings.CutPrefix(want, "error: "); bad {

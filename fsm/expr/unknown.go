@@ -13,7 +13,8 @@ func UnknownReference(ref, namespace string) string {
 	if near == "" {
 		return "${" + inner + "} is not a template; for bash write $${" + inner + "}"
 	}
-	return humanize.Quote(namespace) + " is not something templates know; did you mean " + humanize.Quote(near) + "? For bash write $${" + inner + "}"
+	return humanize.Quote(namespace) + " is not something templates know; did you mean " + humanize.Quote(near) +
+		"? For bash write $${" + inner + "}"
 }
 
 // isName reports whether a text could be the name of a variable.

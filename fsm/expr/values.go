@@ -27,7 +27,10 @@ func (p *Program) namespace(s *Scope, name string, keys []string) (any, error) {
 	case "state":
 		return map[string]any{"name": s.State, "iteration": s.Step, "visits": s.Visited()}, nil
 	case "loop":
-		return map[string]any{"name": s.Loop, "started_at": s.StartedAt, "elapsed_ms": s.ElapsedMS, "elapsed": Elapsed(s.ElapsedMS)}, nil
+		return map[string]any{
+			"name": s.Loop, "started_at": s.StartedAt, "elapsed_ms": s.ElapsedMS,
+			"elapsed": Elapsed(s.ElapsedMS),
+		}, nil
 	case "run":
 		run := map[string]any{"id": s.RunID, "attempt": s.RunAttempt, "scheduled_at": nil}
 		if s.ScheduledAt != "" {
@@ -58,7 +61,10 @@ func (p *Program) namespace(s *Scope, name string, keys []string) (any, error) {
 		s = &own
 	}
 	in := reader{scope: s, refs: p.refs}
-	m := map[string]*value.Map{"context": s.Context, "captured": s.Captured, "param": s.Param, "prev": s.Prev, "event": s.Event, "result": s.Result, "item": s.Item}[name]
+	m := map[string]*value.Map{
+		"context": s.Context, "captured": s.Captured, "param": s.Param, "prev": s.Prev,
+		"event": s.Event, "result": s.Result, "item": s.Item,
+	}[name]
 	if m == nil {
 		return map[string]any{}, nil
 	}
@@ -107,7 +113,9 @@ func (r reader) read(v any, path ...string) (any, error) {
 		}
 		return m, nil
 	case []any:
-		return listOf(v, func(item any) (any, error) { return r.read(item, append(path[:len(path):len(path)], "[]")...) })
+		return listOf(v, func(item any) (any, error) {
+			return r.read(item, append(path[:len(path):len(path)], "[]")...)
+		})
 	case []string:
 		return listOf(v, func(item string) (any, error) { return item, nil })
 	case *big.Int:

@@ -11,11 +11,14 @@ import (
 // TestCutOutputs looks at who gets all of a text that is cut, who gets the text that was kept, and who gets an error.
 func TestCutOutputs(t *testing.T) {
 	t.Parallel()
-	cut := value.NewMap("output", "a\n[9 bytes of output are missing here]\nz", "stderr", "e", "file", "all", "truncated", true, "bytes", int64(99), "exit_code", int64(0))
+	cut := value.NewMap("output", "a\n[9 bytes of output are missing here]\nz", "stderr", "e", "file", "all",
+		"truncated", true, "bytes", int64(99), "exit_code", int64(0))
 	s := &Scope{
 		Captured: value.NewMap(
-			"cut", cut, "in", value.NewMap("b", cut, "n", int64(1)), "lost", value.NewMap("output", "x", "truncated", true, "file", "gone"),
-			"none", value.NewMap("output", "x", "truncated", true), "err", value.NewMap("output", "x", "stderr", "e\n[9 bytes", "stderr_truncated", true),
+			"cut", cut, "in", value.NewMap("b", cut, "n", int64(1)), "lost",
+			value.NewMap("output", "x", "truncated", true, "file", "gone"),
+			"none", value.NewMap("output", "x", "truncated", true), "err",
+			value.NewMap("output", "x", "stderr", "e\n[9 bytes", "stderr_truncated", true),
 			"mine", value.NewMap("output", "x", "truncated", "true"), "output", value.NewMap("output", "y"),
 		),
 		Prev:    value.NewMap("output", "a\nz\n", "truncated", true, "file", "all"),
@@ -46,11 +49,15 @@ func TestCutOutputs(t *testing.T) {
 		"${captured.mine.output:lines}":                    "x",
 		"${context.output:lines}":                          "plain",
 		"${captured.lost.output}":                          "x",
-		"${captured.lost.output:lines?}":                   "captured.lost.output is cut, and all of it is needed here: its file cannot be read: file does not exist",
-		"${captured.lost | .truncated:default=no}":         "captured.lost.output is cut, and all of it is needed here: its file cannot be read: file does not exist",
-		"${captured.none.output:json}":                     "captured.none.output is cut, and all of it is needed here: it has no file; let the action write it into one",
-		"${captured.err.stderr:lines}":                     "captured.err.stderr is cut, and all of it is needed here: it has no file; let the action write it into one",
-		"${captured.err.output:lines}":                     "x",
+		"${captured.lost.output:lines?}": "captured.lost.output is cut, and all of it is needed " +
+			"here: its file cannot be read: file does not exist",
+		"${captured.lost | .truncated:default=no}": "captured.lost.output is cut, and all of it is needed " +
+			"here: its file cannot be read: file does not exist",
+		"${captured.none.output:json}": "captured.none.output is cut, and all of it is needed " +
+			"here: it has no file; let the action write it into one",
+		"${captured.err.stderr:lines}": "captured.err.stderr is cut, and all of it is needed " +
+			"here: it has no file; let the action write it into one",
+		"${captured.err.output:lines}": "x",
 	} {
 		got, err := Expand(text, s)
 		if _, unread := errors.AsType[*UnreadableError](err); unread {

@@ -10,12 +10,14 @@ import (
 // kinds are the words of this language for the types that messages of the library name.
 var kinds = map[string]string{
 	"int": "number", "int64": "number", "float64": "number", "string": "text", "[]uint8": "text", "bool": "truth value",
-	"[]interface {}": "list", "[]int": "list", "[]string": "list", "map[string]interface {}": "mapping", "interface {}": "value", "nil": "null", "array": "list", "boolean": "truth value",
+	"[]interface {}": "list", "[]int": "list", "[]string": "list", "map[string]interface {}": "mapping",
+	"interface {}": "value", "nil": "null", "array": "list", "boolean": "truth value",
 }
 
 // patterns are those of messages of the library. They are made when there is a message: most processes never have one.
 var patterns = sync.OnceValue(func() (p struct{ goType, conversion, reflection, numberOf, typed *regexp.Regexp }) {
-	p.goType = regexp.MustCompile(`(?:for |call )?(?:\[\]interface \{\}|\[\]int\b|\[\]string\b|map\[string\]interface \{\}|interface \{\}|\b(?:int|int64|float64|string|bool|boolean|array|nil)\b)`)
+	p.goType = regexp.MustCompile(
+		`(?:for |call )?(?:\[\]interface \{\}|\[\]int\b|\[\]string\b|map\[string\]interface \{\}|interface \{\}|\b(?:int|int64|float64|string|bool|boolean|array|nil)\b)`)
 	p.conversion = regexp.MustCompile(`^interface conversion: interface \{\} is (.+), not (.+)$`)
 	p.reflection = regexp.MustCompile(`^reflect: call of reflect\.Value\.\w+ on (\S+) Value$`)
 	p.numberOf = regexp.MustCompile(`(?s)^invalid operation: (?:int|float)\((.*)\)$`)

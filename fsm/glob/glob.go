@@ -49,7 +49,9 @@ func Compile(text string) (Pattern, error) {
 		var parts []part
 		for _, name := range strings.Split(one, "/") {
 			if name == "" || name == "." || name == ".." {
-				return Pattern{}, fmt.Errorf("%q is no pattern of paths below a folder: it is absolute, or one of its parts is ., .. or empty", text)
+				return Pattern{},
+					fmt.Errorf("%q is no pattern of paths below a folder: it is absolute, or one of its parts is "+
+						"., .. or empty", text)
 			}
 			if name == "**" {
 				parts = append(parts, part{any: true})
@@ -66,7 +68,8 @@ func Compile(text string) (Pattern, error) {
 	return p, nil
 }
 
-// closed returns an error where a bracket or a brace of a pattern has no end. In lists of files, as in bash, these are names.
+// closed returns an error where a bracket or a brace of a pattern has no end. In lists of files, as in bash,
+// these are names.
 func closed(text string) error {
 	open := 0 // braces
 	for i := 0; i < len(text); i++ {
@@ -204,7 +207,8 @@ func Alternatives(glob string) ([]string, error) {
 		open, commas, end := braces(p)
 		if end == 0 {
 			if seq := inSequence().FindStringSubmatch(p); seq != nil {
-				return nil, fmt.Errorf("the pattern has %s, and braces have names in them: {a,b}; a script can print what a sequence stands for: {command: ...}", seq[1])
+				return nil, fmt.Errorf("the pattern has %s, and braces have names in them: {a,b}; a script can "+
+					"print what a sequence stands for: {command: ...}", seq[1])
 			}
 			done = append(done, p)
 		}
@@ -212,7 +216,8 @@ func Alternatives(glob string) ([]string, error) {
 			todo = append(todo, p[:open]+p[commas[i]+1:commas[i+1]]+p[end+1:])
 		}
 		if len(done)+len(todo) > mostAlternatives {
-			return nil, fmt.Errorf("the braces of the pattern stand for more than %d patterns; use fewer", mostAlternatives)
+			return nil, fmt.Errorf("the braces of the pattern stand for more than %d patterns; use fewer",
+				mostAlternatives)
 		}
 	}
 	return done, nil

@@ -39,7 +39,8 @@ func CheckAgents(l *fsm.Loop, hosts []string, schema func(text []byte) error) []
 			continue
 		}
 		if err := schema(value.AppendJSON(nil, s.Evaluate.Schema)); err != nil {
-			c.errorf("judge-schema", valueAt("states", s.Name, "evaluate", "schema"), "the schema of the judge's answer cannot be used: %v", err)
+			c.errorf("judge-schema", valueAt("states", s.Name, "evaluate", "schema"),
+				"the schema of the judge's answer cannot be used: %v", err)
 		}
 	}
 	return c.sorted()
@@ -53,5 +54,8 @@ func MatchesNothing(pos fsm.Pos, path, why string) fsm.Problem {
 // UnknownCost is the problem of a state whose cost is limited and not known where the loop is checked. why is
 // for users.
 func UnknownCost(s *fsm.State, why string) fsm.Problem {
-	return fsm.Problem{Pos: s.Pos, Severity: fsm.SeverityWarning, Rule: "unknown-cost", Path: "states." + s.Name, Message: why}
+	return fsm.Problem{
+		Pos: s.Pos, Severity: fsm.SeverityWarning, Rule: "unknown-cost", Path: "states." + s.Name,
+		Message: why,
+	}
 }

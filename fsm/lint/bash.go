@@ -154,7 +154,8 @@ func (s *scanner) afterFlag() bool {
 		return false
 	}
 	word := before[strings.LastIndexAny(before, " \t\n;|&(")+1:]
-	return len(word) > 1 && len(word) < 5 && word[0] == '-' && word[1] != '-' && (strings.HasSuffix(word, "c") || strings.HasSuffix(word, "e"))
+	return len(word) > 1 && len(word) < 5 && word[0] == '-' && word[1] != '-' &&
+		(strings.HasSuffix(word, "c") || strings.HasSuffix(word, "e"))
 }
 
 func (s *scanner) quoting() (q quoting, inline bool) {
@@ -186,7 +187,8 @@ func (s *scanner) template() bool {
 		return false
 	}
 	q, inline := s.quoting()
-	s.marks = append(s.marks, mark{offset: s.i, ref: &s.refs[0], quoting: q, inline: inline, command: q == bare && !s.begun && s.word < 0})
+	s.marks = append(s.marks,
+		mark{offset: s.i, ref: &s.refs[0], quoting: q, inline: inline, command: q == bare && !s.begun && s.word < 0})
 	if s.word < 0 {
 		s.beginWord()
 	}
@@ -337,7 +339,8 @@ var class = func() (t [256]byte) {
 
 // isWord reports whether a character means nothing to bash inside a word.
 func isWord(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == '/' || c >= 0x80
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' ||
+		c == '/' || c >= 0x80
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

@@ -10,7 +10,10 @@ import (
 // The $$ that bash never reads need no mark.
 func TestScan(t *testing.T) {
 	t.Parallel()
-	letters := map[quoting]string{bare: "b", double: "d", single: "s", heredoc: "H", literal: "L", comment: "#", arith: "+"}
+	letters := map[quoting]string{
+		bare: "b", double: "d", single: "s", heredoc: "H", literal: "L", comment: "#",
+		arith: "+",
+	}
 	tests := []struct{ script, want string }{
 		{`${a.b}`, "C"},
 		{`echo ${a.b}`, "b"},

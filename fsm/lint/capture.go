@@ -11,7 +11,10 @@ import (
 )
 
 var (
-	recordFields  = []string{"output", "stderr", "exit_code", "duration_ms", "failure_type", "timeout_kind", "verdict", "file", "truncated", "bytes", "stderr_truncated"}
+	recordFields = []string{
+		"output", "stderr", "exit_code", "duration_ms", "failure_type", "timeout_kind",
+		"verdict", "file", "truncated", "bytes", "stderr_truncated",
+	}
 	endFields     = []string{"terminated_by", "failure_terminal", "error"} // of a sub-loop that is not captured
 	subloopFields = []string{"output", "exit_code", "verdict", "truncated"}
 	callFields    = []string{"status", "headers"}       // of a request, besides those of all records
@@ -54,7 +57,8 @@ func (c *checker) captureRules() {
 		for _, t := range texts {
 			said := map[string]bool{}
 			for _, r := range t.refs {
-				if r.Namespace != "captured" || guarded(r) || isTorn(r) || badFilter(r) || said[r.Path] || len(said) == maxHits {
+				if r.Namespace != "captured" || guarded(r) || isTorn(r) || badFilter(r) || said[r.Path] ||
+					len(said) == maxHits {
 					continue
 				}
 				said[r.Path] = true
@@ -108,11 +112,14 @@ func (c *checker) captured(k *captures, i int, s *fsm.State, t text, r expr.Refe
 func (c *checker) unbound(k *captures, j int, name, field string, at spot) bool {
 	s := c.states[j]
 	first, _, _ := strings.Cut(field, ".")
-	if len(k.by[name]) > 0 || s.With != nil || s.Passthrough || isTemplate(s.Loop) || first == "" || slices.Contains(endFields, first) {
+	if len(k.by[name]) > 0 || s.With != nil || s.Passthrough || isTemplate(s.Loop) || first == "" ||
+		slices.Contains(endFields, first) {
 		return false
 	}
-	c.warnf("capture-field", at, "the state %s%s has neither with nor context_passthrough, so of its loop there is only %s, and no %s%s",
-		humanize.Quote(name), c.seen(ofState(s, "loop"), at), humanize.And(endFields), humanize.Quote(first), c.didYouMean(first, endFields))
+	c.warnf("capture-field", at, "the state %s%s has neither with nor context_passthrough, so of its loop there is "+
+		"only %s, and no %s%s",
+		humanize.Quote(name), c.seen(ofState(s, "loop"), at), humanize.And(endFields), humanize.Quote(first),
+		c.didYouMean(first, endFields))
 	return true
 }
 
@@ -128,13 +135,15 @@ func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, nam
 	hint := ""
 	if meant := c.nearest(name, k.names); meant != "" {
 		maker := c.states[k.by[meant][0]]
-		hint = "; did you mean " + humanize.Quote(meant) + ", which " + humanize.Quote(maker.Name) + c.seen(ofState(maker, "capture"), at) + " captures?"
+		hint = "; did you mean " + humanize.Quote(meant) + ", which " + humanize.Quote(maker.Name) +
+			c.seen(ofState(maker, "capture"), at) + " captures?"
 	}
 	report := c.errorf
 	if len(k.subloops) > 0 || !strict(t) {
 		report = c.warnf // context_passthrough may bring it
 	}
-	report("unknown-capture", at, "no state captures %s%s (%s); write %s if it may be absent", humanize.Quote(name), hint, known, t.fallback(r))
+	report("unknown-capture", at, "no state captures %s%s (%s); write %s if it may be absent", humanize.Quote(name),
+		hint, known, t.fallback(r))
 }
 
 // captureField checks the part after the name of a record. It reports false if something is wrong with it.
@@ -154,36 +163,48 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 	switch {
 	case field == "":
 		if t.use != tolerant && !t.formula {
-			c.warnf("capture-field", at, "%s is the whole record, printed as a mapping; for what the state %s printed write ${captured.%s.output}", humanize.Clip(r.Text), where(), humanize.Clip(name))
+			c.warnf("capture-field", at, "%s is the whole record, printed as a mapping; for what the state %s "+
+				"printed write ${captured.%s.output}", humanize.Clip(r.Text), where(), humanize.Clip(name))
 		}
 		return true
 	case maker.Branches != nil:
 		return c.branchField(maker, t, at, name, first, deeper, r)
-	case slices.Contains(itemsFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Each != nil }):
+	case slices.Contains(itemsFields, first) &&
+		slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Each != nil }):
 	case loops > 0 && !slices.Contains(subloopFields, field) && !(field == "json" && r.Program != ""):
 		report := c.errorf
 		if !strict(t) {
 			report = c.warnf
 		}
-		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own states captured is %s", where(), humanize.And(subloopFields), humanize.Quote(field), t.written("%s.…", humanize.Clip(maker.Name)))
+		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own "+
+			"states captured is %s", where(), humanize.And(subloopFields), humanize.Quote(field),
+			t.written("%s.…", humanize.Clip(maker.Name)))
 		return false
-	case maker.Await != nil && maker.Await.Ask != nil && maker.Each == nil && !slices.Contains(answerFields(maker.Await.Ask), first):
-		c.warnf("capture-field", at, "the answer to %s has no %s%s (it has %s)", where(), humanize.Quote(first), c.didYouMean(first, answerFields(maker.Await.Ask)), humanize.List(answerFields(maker.Await.Ask)))
+	case maker.Await != nil && maker.Await.Ask != nil && maker.Each == nil &&
+		!slices.Contains(answerFields(maker.Await.Ask), first):
+		c.warnf("capture-field", at, "the answer to %s has no %s%s (it has %s)", where(), humanize.Quote(first),
+			c.didYouMean(first, answerFields(maker.Await.Ask)), humanize.List(answerFields(maker.Await.Ask)))
 		return false
 	case maker.Await != nil && maker.Await.Ask != nil && maker.Each == nil:
-	case slices.Contains(callFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Call != nil }):
+	case slices.Contains(callFields, first) &&
+		slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Call != nil }):
 	case field == "json" && r.Program != "":
 	case !slices.Contains(recordFields, first):
-		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", humanize.Quote(first), c.didYouMean(first, recordFields), humanize.List(recordFields), humanize.Quote(name), where())
+		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s",
+			humanize.Quote(first), c.didYouMean(first, recordFields), humanize.List(recordFields),
+			humanize.Quote(name), where())
 		return false
 	case deeper != "":
-		c.warnf("capture-field", at, "%s of a capture is one value; there is no %s inside it", first, humanize.Quote(deeper))
+		c.warnf("capture-field", at, "%s of a capture is one value; there is no %s inside it", first,
+			humanize.Quote(deeper))
 		return false
 	case first == "verdict" && !judged:
-		c.warnf("capture-field", at, "the state %s has next, so nothing is evaluated and its capture has no verdict; use ${captured.%s.exit_code}", where(), humanize.Clip(name))
+		c.warnf("capture-field", at, "the state %s has next, so nothing is evaluated and its capture has no "+
+			"verdict; use ${captured.%s.exit_code}", where(), humanize.Clip(name))
 		return false
 	case first == "file" && !slices.ContainsFunc(makers, func(m int) bool { return hasFile(c.states[m]) }):
-		c.warnf("capture-field", at, "the state %s runs nothing whose output could be in a file, so its capture has no file", where())
+		c.warnf("capture-field", at, "the state %s runs nothing whose output could be in a file, so its "+
+			"capture has no file", where())
 		return false
 	case first == "bytes" || first == "truncated" || first == "stderr_truncated":
 		instead := t.fallback(r)
@@ -213,15 +234,18 @@ func (c *checker) branchField(maker *fsm.State, t text, at spot, name, first, fi
 	inside, _, _ := strings.Cut(field, ".")
 	switch {
 	case b == nil:
-		c.errorf("capture-field", at, "the state %s has no branch %s%s (branches: %s)", humanize.Quote(maker.Name), humanize.Quote(first), c.didYouMean(first, names), humanize.List(names))
+		c.errorf("capture-field", at, "the state %s has no branch %s%s (branches: %s)", humanize.Quote(maker.Name),
+			humanize.Quote(first), c.didYouMean(first, names), humanize.List(names))
 	case field == "" && t.formula:
 		return true
 	case field == "":
-		c.warnf("capture-field", at, "${captured.%s.%s} is the whole record of a branch, printed as a mapping; for what it printed write ${captured.%s.%s.output}", name, first, name, first)
+		c.warnf("capture-field", at, "${captured.%s.%s} is the whole record of a branch, printed as a mapping; for "+
+			"what it printed write ${captured.%s.%s.output}", name, first, name, first)
 	case b.State.Loop != "", field == "json" && r.Program != "", inside == "headers" && b.State.Call != nil:
 		return true
 	case !slices.Contains(known, field):
-		c.warnf("capture-field", at, "the branch %s leaves no %s%s (it has %s)", humanize.Quote(first), humanize.Quote(field), c.didYouMean(field, known), humanize.List(known))
+		c.warnf("capture-field", at, "the branch %s leaves no %s%s (it has %s)", humanize.Quote(first),
+			humanize.Quote(field), c.didYouMean(field, known), humanize.List(known))
 	default:
 		return true
 	}
@@ -229,7 +253,9 @@ func (c *checker) branchField(maker *fsm.State, t text, at spot, name, first, fi
 }
 
 // dominated warns if a run can come to the state i without the record: none of its makers is on the path.
-func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r expr.Reference) {
+func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot,
+	r expr.Reference,
+) {
 	if c.off("capture-reachability") || t.name {
 		return
 	}
@@ -274,12 +300,15 @@ func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fs
 	if does == "runs" {
 		what = "that loop"
 	}
-	c.warnf("capture-reachability", at, "%s may not be there: a run can come to %s by %s, and then no state %s %s, as %s does; write %s, or make every way lead through there",
+	c.warnf("capture-reachability", at, "%s may not be there: a run can come to %s by %s, and then no state %s %s, "+
+		"as %s does; write %s, or make every way lead through there",
 		humanize.Clip(r.Text), humanize.Quote(s.Name), way, does, what, strings.Join(places, " or "), t.fallback(r))
 }
 
 // firstVisit warns of a state that needs its own capture, unless others make it before.
-func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r expr.Reference) {
+func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot,
+	r expr.Reference,
+) {
 	if len(makers) > 1 {
 		others := slices.DeleteFunc(slices.Clone(makers), func(m int) bool { return m == i })
 		by := c.around(k, name+"\x00"+s.Name, others)
@@ -290,7 +319,8 @@ func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *f
 	if k.dom.enter[i] == 0 {
 		return // no way leads here
 	}
-	c.warnf("own-capture", at, "the state %s captures %s itself, so at its first visit %s is not there yet; write %s", humanize.Quote(s.Name), humanize.Quote(name), humanize.Clip(r.Text), t.fallback(r))
+	c.warnf("own-capture", at, "the state %s captures %s itself, so at its first visit %s is not there yet; write %s",
+		humanize.Quote(s.Name), humanize.Quote(name), humanize.Clip(r.Text), t.fallback(r))
 }
 
 // around returns the paths from the initial state that avoid all of some states, or nil if that would take too long.

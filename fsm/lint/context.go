@@ -9,7 +9,8 @@ import (
 
 // seeded are the context keys that every run has.
 var seeded = []string{
-	"run_dir", "input_hash", "max_steps", "max_iterations", "include", "readiness_threshold", "outcome_threshold", "design_tokens_context",
+	"run_dir", "input_hash", "max_steps", "max_iterations", "include", "readiness_threshold", "outcome_threshold",
+	"design_tokens_context",
 	"design_guidance_context",
 	"_baseline", "_tamper_guard", "_prepatch_check",
 }
@@ -64,7 +65,9 @@ func (c *checker) contextRules() {
 					hint = c.didYouMean(name, names)
 					hints[name] = hint
 				}
-				c.gather("unknown-context", name, s.Name, spot{r.Offset, t.path}, "nothing in the loop %s gives context.%s a value%s; add it to context, or to required_inputs if the user gives it", humanize.Quote(c.l.Name), humanize.Clip(name), hint)
+				c.gather("unknown-context", name, s.Name, spot{r.Offset, t.path},
+					"nothing in the loop %s gives context.%s a value%s; add it to context, or to required_inputs if "+
+						"the user gives it", humanize.Quote(c.l.Name), humanize.Clip(name), hint)
 			}
 		}
 	}
@@ -96,8 +99,10 @@ func (c *checker) progressRules() {
 			}
 			if n := strings.Index(s.Action, name); n >= 0 {
 				at := valueAt("circuit", "repeated_failure", "progress_paths", strconv.Itoa(i))
-				c.warnf("progress-path", at, "the action of %s%s names %s, so if it writes the file each turn looks like progress and the detector never fires; move it to exclude_paths",
-					humanize.Quote(s.Name), c.seen(spot{n, []string{"states", s.Name, "action"}}, at), humanize.Quote(name))
+				c.warnf("progress-path", at, "the action of %s%s names %s, so if it writes the file each turn looks "+
+					"like progress and the detector never fires; move it to exclude_paths",
+					humanize.Quote(s.Name), c.seen(spot{n, []string{"states", s.Name, "action"}}, at),
+					humanize.Quote(name))
 			}
 		}
 	}

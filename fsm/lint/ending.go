@@ -23,12 +23,16 @@ var badEnds = map[string]badEnd{
 	"diff": {2, unread}, "cmp": {2, unread}, "ls": {2, "when a file is missing"}, "shellcheck": {2, unread},
 	"terraform plan": {2, changes}, "tofu plan": {2, changes},
 	"pytest": {2, "when tests cannot be collected"}, "py.test": {2, "when tests cannot be collected"},
-	"mypy": {2, mistaken}, "ruff": {2, mistaken}, "eslint": {2, mistaken}, "prettier": {2, mistaken}, "rubocop": {2, mistaken},
-	"tsc": {2, "when it finds errors"}, "stylelint": {2, "when it finds problems"}, "ansible-lint": {2, "when it finds problems"},
-	"phpunit": {2, "when a test raises an error"}, "ansible-playbook": {2, "when a host fails"},
-	"cargo test": {101, "when a test fails"}, "cargo build": {101, "when it fails"}, "cargo check": {101, "when it fails"},
+	"mypy": {2, mistaken}, "ruff": {2, mistaken}, "eslint": {2, mistaken}, "prettier": {2, mistaken},
+	"rubocop": {2, mistaken},
+	"tsc":     {2, "when it finds errors"}, "stylelint": {2, "when it finds problems"},
+	"ansible-lint": {2, "when it finds problems"},
+	"phpunit":      {2, "when a test raises an error"}, "ansible-playbook": {2, "when a host fails"},
+	"cargo test": {101, "when a test fails"}, "cargo build": {101, "when it fails"},
+	"cargo check":  {101, "when it fails"},
 	"cargo clippy": {101, "when it fails"},
-	"pylint":       {0, "for most of what it finds"}, "curl": {0, "when a request fails"}, "wget": {0, "when a request fails"},
+	"pylint":       {0, "for most of what it finds"}, "curl": {0, "when a request fails"},
+	"wget": {0, "when a request fails"},
 }
 
 const (
@@ -40,7 +44,8 @@ const (
 // exitRule warns of a state that has a route for no and none for an error, and runs a program whose failures
 // are errors: the run ends there the first time it fails so. It reports whether it warned.
 func (c *checker) exitRule(s *fsm.State) bool {
-	if !isShell(s) || s.Next != "" || s.Loop != "" || c.l.Maintain || answerOf(s).by != "exit_code" || !takes(s, "no") || takes(s, "error") {
+	if !isShell(s) || s.Next != "" || s.Loop != "" || c.l.Maintain || answerOf(s).by != "exit_code" ||
+		!takes(s, "no") || takes(s, "error") {
 		return false
 	}
 	cfg := s.Evaluate
@@ -56,13 +61,15 @@ func (c *checker) exitRule(s *fsm.State) bool {
 		ends, route := "exit codes above 1", "add on_error"
 		if end.code != 0 {
 			codes := slices.Sorted(slices.Values(append(slices.Clone(no), end.code)))
-			ends, route = "exit code "+strconv.Itoa(end.code), "write evaluate: {type: exit_code, no: ["+list(codes)+"]}, or add on_error"
+			ends, route = "exit code "+strconv.Itoa(end.code), "write evaluate: {type: exit_code, no: ["+list(codes)+
+				"]}, or add on_error"
 		}
 		if s.Route != nil {
 			route = strings.Replace(route, "on_error", "_error to the route", 1)
 		}
 		c.warnf("exit-code", spot{cmd.at, []string{"states", s.Name, "action"}},
-			"%s ends with %s %s, which is an error and not a no, and the state %s has no route for errors, so the run ends there; %s%s",
+			"%s ends with %s %s, which is an error and not a no, and the state %s has no route for errors, so the "+
+				"run ends there; %s%s",
 			name, ends, end.when, humanize.Quote(s.Name), route, c.leftAlone(s))
 		return true
 	}
@@ -193,7 +200,8 @@ func (c shellCommand) program() (string, badEnd) {
 			for len(words) > 2 && strings.ContainsAny(words[1][:1], "-0123456789") { // its flags and the time
 				words = words[1:]
 			}
-		case slices.Contains([]string{"uv", "poetry", "pipenv", "pdm", "hatch"}, word) && len(words) > 1 && words[1] == "run":
+		case slices.Contains([]string{"uv", "poetry", "pipenv", "pdm", "hatch"}, word) && len(words) > 1 &&
+			words[1] == "run":
 			words = words[1:]
 		case slices.Contains([]string{"python", "python3"}, word) && len(words) > 1 && words[1] == "-m":
 			words = words[1:]

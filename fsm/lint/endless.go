@@ -73,9 +73,11 @@ func (c *checker) livelock(from []int, next [][]int) {
 		}
 		what := "only sets, evaluates or follows next, and leads back to itself"
 		if len(way) > 1 {
-			what = "leads back to itself through states that only set, evaluate or follow next (" + c.shown(append(way, way[0])) + ")"
+			what = "leads back to itself through states that only set, evaluate or follow next (" +
+				c.shown(append(way, way[0])) + ")"
 		}
-		c.warnf("livelock", ofState(s), "the state %s %s; unless a verdict leads out, %s", humanize.Quote(s.Name), what, c.endOf(len(way), len(path(from, i))))
+		c.warnf("livelock", ofState(s), "the state %s %s; unless a verdict leads out, %s", humanize.Quote(s.Name),
+			what, c.endOf(len(way), len(path(from, i))))
 	}
 }
 
@@ -142,7 +144,8 @@ func (c *checker) noBudget(from []int, next [][]int) {
 	if len(names) > 1 {
 		what = "the prompts of " + listed(names) + " lead"
 	}
-	c.warnf("no-budget", ofState(first), "%s back to %s, and no budget limits what that uses: %s; add budget: with prompts, tokens or cost_usd",
+	c.warnf("no-budget", ofState(first), "%s back to %s, and no budget limits what that uses: %s; add budget: with "+
+		"prompts, tokens or cost_usd",
 		what, map[bool]string{true: "themselves", false: "itself"}[len(names) > 1], end)
 }
 
@@ -171,7 +174,8 @@ func (c *checker) retryForever(next [][]int) {
 		}
 		for _, to := range slots {
 			if to == fsm.Current || to == s.Name {
-				c.warnf("retry-forever", ofState(s), "%s leads its errors back to itself, so one that stays, such as a login that has expired, is repeated: %s; add max_retries and on_retry_exhausted, or retry",
+				c.warnf("retry-forever", ofState(s), "%s leads its errors back to itself, so one that stays, such "+
+					"as a login that has expired, is repeated: %s; add max_retries and on_retry_exhausted, or retry",
 					humanize.Quote(s.Name), c.endOf(1, 1))
 				break
 			}
@@ -186,16 +190,21 @@ func (c *checker) budgetReach() {
 		return
 	}
 	inside := slices.ContainsFunc(c.states, func(s *fsm.State) bool { // its steps count, too
-		return s.Loop != "" || s.Branches != nil && slices.ContainsFunc(s.Branches.List, func(b *fsm.Branch) bool { return b.State != nil && b.State.Loop != "" })
+		return s.Loop != "" || s.Branches != nil && slices.ContainsFunc(s.Branches.List, func(b *fsm.Branch) bool {
+			return b.State != nil && b.State.Loop != ""
+		})
 	})
 	var late []string
 	if b.Steps > 0 && c.l.MaxSteps > 0 && b.Steps >= c.l.MaxSteps && !inside {
-		late = append(late, fmt.Sprintf("budget.steps (%d) is never reached: max_steps (%d) ends the run before", b.Steps, c.l.MaxSteps))
+		late = append(late, fmt.Sprintf("budget.steps (%d) is never reached: max_steps (%d) ends the run before",
+			b.Steps, c.l.MaxSteps))
 	}
 	if b.Wall > 0 && c.l.Timeout > 0 && b.Wall >= c.l.Timeout {
-		late = append(late, fmt.Sprintf("budget.wall (%s) is never reached: timeout (%s) ends the run before", humanize.Duration(b.Wall), humanize.Duration(c.l.Timeout)))
+		late = append(late, fmt.Sprintf("budget.wall (%s) is never reached: timeout (%s) ends the run before",
+			humanize.Duration(b.Wall), humanize.Duration(c.l.Timeout)))
 	}
 	if len(late) > 0 {
-		c.warnf("budget-unreachable", valueAt("budget"), "%s, and on_budget is not taken; make the budget smaller, or the other limit larger", strings.Join(late, "; "))
+		c.warnf("budget-unreachable", valueAt("budget"), "%s, and on_budget is not taken; make the budget smaller, "+
+			"or the other limit larger", strings.Join(late, "; "))
 	}
 }

@@ -27,14 +27,16 @@ func (c *checker) evaluatorRules(s *fsm.State) {
 	switch ev.Type {
 	case "output_numeric", "convergence":
 		if isText && !isTemplate(target) && !isNumber(target) {
-			say(at("target"), "%s compares numbers, and %s is not a number, so it never gives an answer; write a number, or ${context.NAME}%s", ev.Type, humanize.Quote(target), bracedHint(target))
+			say(at("target"), "%s compares numbers, and %s is not a number, so it never gives an answer; write a "+
+				"number, or ${context.NAME}%s", ev.Type, humanize.Quote(target), bracedHint(target))
 		}
 	case "output_json":
 		switch {
 		case isText && isTemplate(target):
 			c.notReplaced(at("target"), target, "the target of output_json")
 		case isText && slices.Contains([]string{"lt", "le", "gt", "ge"}, ev.Operator):
-			say(at("target"), "output_json compares by %s only where both are numbers, and %s is a text, so the verdict is always error; write a number, or operator: eq", ev.Operator, humanize.Quote(target))
+			say(at("target"), "output_json compares by %s only where both are numbers, and %s is a text, so the "+
+				"verdict is always error; write a number, or operator: eq", ev.Operator, humanize.Quote(target))
 		}
 		c.notReplaced(at("path"), ev.Path, "the path of output_json")
 	case "output_contains":
@@ -43,16 +45,21 @@ func (c *checker) evaluatorRules(s *fsm.State) {
 		c.tracked(s, ev)
 	}
 	if t, ok := ev.Tolerance.(string); ok && ev.Type == "convergence" && !isTemplate(t) && !isNumber(t) {
-		say(at("tolerance"), "%s is no number, and counts as 0; write a number, or ${context.NAME}%s", humanize.Quote(t), bracedHint(t))
+		say(at("tolerance"), "%s is no number, and counts as 0; write a number, or ${context.NAME}%s",
+			humanize.Quote(t), bracedHint(t))
 	}
-	if ev.Type == "convergence" && ev.HasPrevious && ev.Previous != "" && !isTemplate(ev.Previous) && !isNumber(ev.Previous) {
-		say(at("previous"), "%s is no number, so there is never a value before and nothing ever stalls; write ${captured.NAME.output}%s", humanize.Quote(ev.Previous), bracedHint(ev.Previous))
+	if ev.Type == "convergence" && ev.HasPrevious && ev.Previous != "" && !isTemplate(ev.Previous) &&
+		!isNumber(ev.Previous) {
+		say(at("previous"), "%s is no number, so there is never a value before and nothing ever stalls; write "+
+			"${captured.NAME.output}%s", humanize.Quote(ev.Previous), bracedHint(ev.Previous))
 	}
 	if ev.HasSource && wholeReference().MatchString(ev.Source) {
-		say(at("source"), "the source is the text %s itself, not what it names; write ${%s}", humanize.Quote(ev.Source), humanize.Clip(ev.Source))
+		say(at("source"), "the source is the text %s itself, not what it names; write ${%s}",
+			humanize.Quote(ev.Source), humanize.Clip(ev.Source))
 	}
 	if (ev.Type == "score_stall" || ev.Type == "open_question_stall") && wholeReference().MatchString(ev.HistoryFile) {
-		say(at("history_file"), "%s is the name of the file itself; write ${%s}", humanize.Quote(ev.HistoryFile), humanize.Clip(ev.HistoryFile))
+		say(at("history_file"), "%s is the name of the file itself; write ${%s}", humanize.Quote(ev.HistoryFile),
+			humanize.Clip(ev.HistoryFile))
 	}
 }
 
@@ -73,7 +80,8 @@ func bracedHint(s string) string {
 func (c *checker) notReplaced(at spot, in, what string) {
 	for _, r := range references(in) {
 		if _, ok := properties[r.Namespace]; ok {
-			c.warnf("not-replaced", spot{r.Offset, at.path}, "templates are not replaced in %s, so %s stays as it is", what, humanize.Clip(r.Text))
+			c.warnf("not-replaced", spot{r.Offset, at.path}, "templates are not replaced in %s, so %s stays as it is",
+				what, humanize.Clip(r.Text))
 			return
 		}
 	}
@@ -84,7 +92,8 @@ func (c *checker) pattern(s *fsm.State, ev *fsm.Evaluate) {
 	at := valueAt("states", s.Name, "evaluate", "pattern")
 	c.notReplaced(at, ev.Pattern, "the pattern of output_contains")
 	if !isTemplate(ev.Pattern) && len(ev.Pattern) < 10_000 && !pyregexp.Valid(ev.Pattern) {
-		c.warnf("evaluate-value", at, "%s is not a regular expression, so it is searched for literally; put a \\ before what is meant literally, or fix it", humanize.Quote(ev.Pattern))
+		c.warnf("evaluate-value", at, "%s is not a regular expression, so it is searched for literally; put a \\ "+
+			"before what is meant literally, or fix it", humanize.Quote(ev.Pattern))
 	}
 	for i, p := range ev.ErrorPatterns {
 		if i == maxHits {
@@ -127,10 +136,14 @@ func (c *checker) tracked(s *fsm.State, ev *fsm.Evaluate) {
 		return
 	}
 	if len(lost) == 1 && lost[0] == "action" {
-		c.warnf("evaluate-value", valueAt("states", s.Name, "evaluate"), "action_stall compares what track names, and nothing is called action, so every visit looks the same and the verdict is no from visit %d on; write track: [captured.NAME.output]", ev.MaxRepeat+1)
+		c.warnf("evaluate-value", valueAt("states", s.Name, "evaluate"),
+			"action_stall compares what track names, and nothing is called action, so every visit looks the same "+
+				"and the verdict is no from visit %d on; write track: [captured.NAME.output]", ev.MaxRepeat+1)
 		return
 	}
-	c.warnf("evaluate-value", valueAt("states", s.Name, "evaluate", "track"), "nothing is called %s, so action_stall sees no change there%s", humanize.And(quoted(lost)), c.didYouMean(lost[0], names))
+	c.warnf("evaluate-value", valueAt("states", s.Name, "evaluate", "track"),
+		"nothing is called %s, so action_stall sees no change there%s", humanize.And(quoted(lost)),
+		c.didYouMean(lost[0], names))
 }
 
 func quoted(words []string) []string {
@@ -147,7 +160,8 @@ func (c *checker) foreignKeys(s *fsm.State, ev *fsm.Evaluate) {
 		return
 	}
 	d := fsm.DefaultEvaluate(ev.Type)
-	stalls, scores := []string{"diff_stall", "score_stall", "open_question_stall"}, []string{"score_stall", "open_question_stall"}
+	stalls, scores := []string{"diff_stall", "score_stall", "open_question_stall"},
+		[]string{"score_stall", "open_question_stall"}
 	for _, k := range []struct {
 		name  string
 		set   bool
@@ -169,7 +183,8 @@ func (c *checker) foreignKeys(s *fsm.State, ev *fsm.Evaluate) {
 		{"max_repeat", ev.MaxRepeat != d.MaxRepeat, []string{"action_stall"}},
 	} {
 		if k.set && !slices.Contains(k.types, ev.Type) {
-			c.gather("ignored", "evaluate "+ev.Type+" "+k.name, s.Name, key("states", s.Name, "evaluate", k.name), "%s has no effect with type: %s; it is a key of %s", k.name, ev.Type, humanize.And(k.types))
+			c.gather("ignored", "evaluate "+ev.Type+" "+k.name, s.Name, key("states", s.Name, "evaluate", k.name),
+				"%s has no effect with type: %s; it is a key of %s", k.name, ev.Type, humanize.And(k.types))
 		}
 	}
 }
@@ -187,12 +202,14 @@ func (c *checker) literalRules() {
 			continue
 		}
 		if err := p.Check(p.Default); err != nil {
-			c.warnf("parameter-default", valueAt("parameters", p.Name, "default"), "the default of %s does not fit its type: %v", humanize.Quote(p.Name), err)
+			c.warnf("parameter-default", valueAt("parameters", p.Name, "default"),
+				"the default of %s does not fit its type: %v", humanize.Quote(p.Name), err)
 		}
 	}
 	for _, s := range c.states {
 		if s.Failure && !s.Terminal {
-			c.warnf("ignored", ofState(s, "failure"), "failure marks the end of a run as a bad one, and %s is no terminal state, so it has no effect; add terminal: true", humanize.Quote(s.Name))
+			c.warnf("ignored", ofState(s, "failure"), "failure marks the end of a run as a bad one, and %s is no "+
+				"terminal state, so it has no effect; add terminal: true", humanize.Quote(s.Name))
 		}
 	}
 }

@@ -31,7 +31,11 @@ func (f formula) captures() text {
 	guards := f.guards()
 	for _, r := range f.Refs() {
 		if r.Namespace == "captured" && len(r.Path) > 0 && !guards[r.Namespace+"."+r.Path[0]] {
-			t.refs = append(t.refs, expr.Reference{Text: r.Text(), Namespace: r.Namespace, Path: strings.Join(r.Path, "."), Offset: f.offset(r)})
+			t.refs = append(t.refs,
+				expr.Reference{
+					Text: r.Text(), Namespace: r.Namespace, Path: strings.Join(r.Path, "."),
+					Offset: f.offset(r),
+				})
 		}
 	}
 	return t
@@ -74,9 +78,14 @@ func (c *checker) expressionRules() {
 				name, at := r.Path[0], spot{f.offset(r), f.path}
 				switch fixed := properties[r.Namespace]; {
 				case r.Namespace == "context" && !known[name]:
-					c.gather("unknown-context", name, s.Name, at, "nothing in the loop %s gives context.%s a value%s; add it to context, or write (context.%s ?? 0)", humanize.Quote(c.l.Name), humanize.Clip(name), c.didYouMean(name, names), humanize.Clip(name))
-				case fixed != nil && r.Namespace != "messages" && r.Namespace != "memory" && !slices.Contains(fixed, name):
-					c.gather("unknown-property", name, s.Name, at, "%s has no %s%s (it has %s)", r.Namespace, humanize.Quote(name), c.didYouMean(name, fixed), humanize.List(fixed))
+					c.gather("unknown-context", name, s.Name, at,
+						"nothing in the loop %s gives context.%s a value%s; add it to context, or write "+
+							"(context.%s ?? 0)", humanize.Quote(c.l.Name), humanize.Clip(name),
+						c.didYouMean(name, names), humanize.Clip(name))
+				case fixed != nil && r.Namespace != "messages" && r.Namespace != "memory" &&
+					!slices.Contains(fixed, name):
+					c.gather("unknown-property", name, s.Name, at, "%s has no %s%s (it has %s)", r.Namespace,
+						humanize.Quote(name), c.didYouMean(name, fixed), humanize.List(fixed))
 				}
 			}
 		}

@@ -33,7 +33,8 @@ func (c *checker) ignoredFailure(s *fsm.State) {
 	if alone := c.leftAlone(s); alone != "" {
 		add = "with the state for failures" + alone
 	}
-	c.warnf("ignored-failure", ofState(s, "next"), "if %s fails, the run %s all the same, because of next; add on_error %s; if its failure does not matter, %s",
+	c.warnf("ignored-failure", ofState(s, "next"), "if %s fails, the run %s all the same, because of next; add "+
+		"on_error %s; if its failure does not matter, %s",
 		humanize.Quote(s.Name), then, add, silence)
 }
 
@@ -43,7 +44,8 @@ func (c *checker) leftAlone(s *fsm.State) string {
 	if c.l.Otherwise == "" || s.Name == c.l.Otherwise {
 		return ""
 	}
-	if s.Route == nil && s.On["no"] == c.l.Otherwise && s.On["error"] == c.l.Otherwise && s.On["partial"] == c.l.Otherwise {
+	if s.Route == nil && s.On["no"] == c.l.Otherwise && s.On["error"] == c.l.Otherwise &&
+		s.On["partial"] == c.l.Otherwise {
 		return " (otherwise covers no, error, timeout and partial only)"
 	}
 	return " (otherwise leaves this state alone, because it has a key for failures)"
@@ -52,11 +54,14 @@ func (c *checker) leftAlone(s *fsm.State) string {
 // partialOtherwise warns of a state that has one key for failures, so that otherwise leaves it alone, and whose
 // other failures lead nowhere. With told, another rule has warned of the verdict error.
 func (c *checker) partialOtherwise(s *fsm.State, told bool) {
-	acts := s.Action != "" || s.Loop != "" || s.Call != nil || s.Await != nil || s.Branches != nil || s.Each != nil || s.Evaluate != nil
-	if c.l.Otherwise == "" || s.Name == c.l.Otherwise || s.Terminal || s.Next != "" || c.l.Maintain || !acts || s.Route != nil && s.Route.Cases != nil {
+	acts := s.Action != "" || s.Loop != "" || s.Call != nil || s.Await != nil || s.Branches != nil || s.Each != nil ||
+		s.Evaluate != nil
+	if c.l.Otherwise == "" || s.Name == c.l.Otherwise || s.Terminal || s.Next != "" || c.l.Maintain || !acts ||
+		s.Route != nil && s.Route.Cases != nil {
 		return
 	}
-	sure := s.Await != nil || s.Evaluate != nil && s.Evaluate.Type == "exit_code" || isShell(s) && s.Each == nil && !canFail(s.Action) ||
+	sure := s.Await != nil || s.Evaluate != nil && s.Evaluate.Type == "exit_code" || isShell(s) && s.Each == nil &&
+		!canFail(s.Action) ||
 		s.Loop != "" && !strings.Contains(s.Loop, "${") // of which an error leads where no does
 	own, missing := "route", []string{}
 	for _, v := range []string{"partial", "no", "timeout", "error"} {
@@ -69,7 +74,8 @@ func (c *checker) partialOtherwise(s *fsm.State, told bool) {
 		switch {
 		case takes(s, v), v == "error" && (told || sure), v != "error" && (a.open || !slices.Contains(a.verdicts, v)):
 		case v == "partial" && judged(s) && s.Route == nil: // partial-route says it
-		case (v == "timeout" || v == "partial" && (s.Each != nil || s.Branches != nil)) && takes(s, "no"): // leads there
+		// leads there
+		case (v == "timeout" || v == "partial" && (s.Each != nil || s.Branches != nil)) && takes(s, "no"):
 		default:
 			missing = append(missing, v)
 		}
@@ -85,7 +91,8 @@ func (c *checker) partialOtherwise(s *fsm.State, told bool) {
 		}
 		add = humanize.And(keys)
 	}
-	c.warnf("partial-otherwise", ofState(s, own), "otherwise leaves the state %s alone, because it has %s, and a run that comes to the verdict %s there ends with an error; add %s",
+	c.warnf("partial-otherwise", ofState(s, own), "otherwise leaves the state %s alone, because it has %s, and a "+
+		"run that comes to the verdict %s there ends with an error; add %s",
 		humanize.Quote(s.Name), own, strings.Join(missing, " or "), add)
 }
 
@@ -106,7 +113,8 @@ func (c *checker) after(s *fsm.State) *fsm.State {
 		switch {
 		case next == nil:
 			return nil
-		case next.Terminal || next.Action != "" || next.Loop != "" || next.Await != nil || next.Branches != nil || next.Each != nil:
+		case next.Terminal || next.Action != "" || next.Loop != "" || next.Await != nil || next.Branches != nil ||
+			next.Each != nil:
 			return next
 		case next.Next == "":
 			return nil
@@ -124,13 +132,18 @@ func (c *checker) looksBack(s, after *fsm.State) bool {
 		return known && slices.ContainsFunc(c.texts[i], func(t text) bool {
 			return slices.ContainsFunc(t.refs, func(r expr.Reference) bool { return named(r.Namespace, r.Path) })
 		}) || slices.ContainsFunc(formulas(in), func(f formula) bool {
-			return slices.ContainsFunc(f.Refs(), func(r expr.Ref) bool { return named(r.Namespace, strings.Join(r.Path, ".")) })
+			return slices.ContainsFunc(f.Refs(), func(r expr.Ref) bool {
+				return named(r.Namespace, strings.Join(r.Path, "."))
+			})
 		})
 	}
 	if asks(after, "prev.exit_code", "prev.timeout_kind") {
 		return true
 	}
-	names := []string{s.Capture + ".exit_code", s.Capture + ".failure_type", s.Capture + ".verdict", s.Capture + ".timeout_kind", s.Name + ".terminated_by"}
+	names := []string{
+		s.Capture + ".exit_code", s.Capture + ".failure_type", s.Capture + ".verdict",
+		s.Capture + ".timeout_kind", s.Name + ".terminated_by",
+	}
 	for i := range names {
 		names[i] = "captured." + names[i]
 	}
@@ -139,10 +152,16 @@ func (c *checker) looksBack(s, after *fsm.State) bool {
 
 // steady are programs that do not fail, or whose failure says nothing; in a pipe also those that only pass text on.
 var (
-	steady = []string{"echo", "printf", "true", ":", "sleep", "date", "pwd", "export", "local", "declare", "set", "shift", "unset", "trap", "wait", "seq"}
-	pipes  = []string{"cat", "head", "tail", "sort", "uniq", "wc", "tr", "cut", "sed", "awk", "tee", "nl", "fold", "column"}
-	exits  = pyregexp.Lazy(`(?m)(^|[;&|({\s])(exit|return)\s+("?\$|[1-9])`)
-	zero   = pyregexp.Lazy(`^exit(\s+0)?\s*$`)
+	steady = []string{
+		"echo", "printf", "true", ":", "sleep", "date", "pwd", "export", "local", "declare", "set",
+		"shift", "unset", "trap", "wait", "seq",
+	}
+	pipes = []string{
+		"cat", "head", "tail", "sort", "uniq", "wc", "tr", "cut", "sed", "awk", "tee", "nl", "fold",
+		"column",
+	}
+	exits = pyregexp.Lazy(`(?m)(^|[;&|({\s])(exit|return)\s+("?\$|[1-9])`)
+	zero  = pyregexp.Lazy(`^exit(\s+0)?\s*$`)
 )
 
 // canFail reports whether a script can end with another exit code than 0, as far as that is plain.
@@ -164,14 +183,16 @@ func canFail(script string) bool {
 		}
 		name := strings.TrimRight(words[0][strings.LastIndexByte(words[0], '/')+1:], ";&|")
 		quiet := name == "rm" && slices.Contains(words, "-f") || name == "rm" && slices.Contains(words, "-rf") ||
-			name == "mkdir" && slices.Contains(words, "-p") || name == "touch" || name == "cat" && strings.Contains(line, "<<")
+			name == "mkdir" && slices.Contains(words, "-p") || name == "touch" || name == "cat" &&
+			strings.Contains(line, "<<")
 		return !quiet && !slices.Contains(steady, name) && !(cmd.by == "|" && slices.Contains(pipes, name))
 	})
 }
 
 // bad are the verdicts that say that what a state did, asked or waited for did not turn out well.
 var bad = []string{
-	"no", "error", "timeout", "partial", "blocked", "failure", "withdrawn", "tool_error", "reject", "rejected", "deny", "denied", "decline", "declined", "refuse", "refused", "cancel", "abort",
+	"no", "error", "timeout", "partial", "blocked", "failure", "withdrawn", "tool_error", "reject", "rejected",
+	"deny", "denied", "decline", "declined", "refuse", "refused", "cancel", "abort",
 }
 
 // failureAsSuccess warns of an end that a run comes to only after something went wrong, and that counts as a success.
@@ -199,7 +220,9 @@ func (c *checker) failureAsSuccess() {
 	// What a state leads to after a failure is well again where that state says so: only next passes the failure on.
 	starts := []int{c.g.initial}
 	for i, s := range c.states {
-		if !s.Terminal && (s.Next == "" || c.l.States[s.Next] == nil) && (s.Action != "" || s.Loop != "" || s.Await != nil || s.Branches != nil || s.Each != nil || s.Evaluate != nil) {
+		if !s.Terminal && (s.Next == "" || c.l.States[s.Next] == nil) &&
+			(s.Action != "" || s.Loop != "" || s.Await != nil || s.Branches != nil || s.Each != nil ||
+				s.Evaluate != nil) {
 			starts = append(starts, i)
 		}
 	}
@@ -211,7 +234,8 @@ func (c *checker) failureAsSuccess() {
 			if bads[i] != "" {
 				which = " (" + bads[i] + ")"
 			}
-			c.warnf("failure-as-success", ofState(s), "a run comes to %s only after a failure%s, and ends there as completed, with exit code 0; add failure: true, or failure: false if that is a success",
+			c.warnf("failure-as-success", ofState(s), "a run comes to %s only after a failure%s, and ends there as "+
+				"completed, with exit code 0; add failure: true, or failure: false if that is a success",
 				humanize.Quote(s.Name), which)
 		}
 	}
@@ -250,7 +274,10 @@ func (c *checker) edges(s *fsm.State) (out []edge) {
 		}
 		add(s.Route.Error, "error")
 	}
-	for _, to := range []string{s.OnRetryExhausted, s.OnRateLimitExhausted, s.OnThrottleHard, s.OnBudget, s.OnGuarded, s.OnSuspended} {
+	for _, to := range []string{
+		s.OnRetryExhausted, s.OnRateLimitExhausted, s.OnThrottleHard, s.OnBudget, s.OnGuarded,
+		s.OnSuspended,
+	} {
 		add(to, "error")
 	}
 	add(s.OnInterrupted, "")

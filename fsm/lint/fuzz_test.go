@@ -45,7 +45,8 @@ func FuzzCheck(f *testing.F) {
 // FuzzScript puts a text where templates and scripts stand.
 func FuzzScript(f *testing.F) {
 	for _, s := range []string{
-		"echo ${context.input}", "cat <<'E'\n${captured.x.output}\nE", "$$x $$( $${y", "\"$(`${prev.output}`)\"", "case x in a) ;; esac", "<<A <<-'B'\n", "'${", "$((", "${a:-b}", "\\",
+		"echo ${context.input}", "cat <<'E'\n${captured.x.output}\nE", "$$x $$( $${y", "\"$(`${prev.output}`)\"",
+		"case x in a) ;; esac", "<<A <<-'B'\n", "'${", "$((", "${a:-b}", "\\",
 	} {
 		f.Add(s)
 	}
@@ -53,12 +54,22 @@ func FuzzScript(f *testing.F) {
 		ev := fsm.DefaultEvaluate("convergence")
 		ev.Source, ev.HasSource, ev.Previous, ev.Target, ev.Tolerance = s, true, s, s, s
 		verify(t, &fsm.Loop{
-			Name: s, Initial: "a", MaxSteps: 1, InputKey: s, Context: value.NewMap("policy_rules", s, "rubric_dimensions", s),
-			Stall: &fsm.Stall{ProgressPaths: []string{s}},
+			Name: s, Initial: "a", MaxSteps: 1, InputKey: s,
+			Context: value.NewMap("policy_rules", s, "rubric_dimensions", s),
+			Stall:   &fsm.Stall{ProgressPaths: []string{s}},
 			States: map[string]*fsm.State{
-				"a": {Name: "a", Action: s, Capture: "x", Evaluate: &ev, On: map[string]string{"yes": s, s: "b"}, Append: s},
-				"b": {Name: "b", Action: s, Next: s, Fragment: &fsm.Fragment{Bindings: value.NewMap("x", []any{s, value.NewMap("y", s)})}},
-				"c": {Name: "c", Loop: s, With: value.NewMap("x", s), Route: &fsm.Route{Table: value.NewMap("yes", s, "no", 3), Default: s}},
+				"a": {
+					Name: "a", Action: s, Capture: "x", Evaluate: &ev, On: map[string]string{"yes": s, s: "b"},
+					Append: s,
+				},
+				"b": {
+					Name: "b", Action: s, Next: s,
+					Fragment: &fsm.Fragment{Bindings: value.NewMap("x", []any{s, value.NewMap("y", s)})},
+				},
+				"c": {
+					Name: "c", Loop: s, With: value.NewMap("x", s),
+					Route: &fsm.Route{Table: value.NewMap("yes", s, "no", 3), Default: s},
+				},
 			},
 		})
 	})
@@ -67,7 +78,10 @@ func FuzzScript(f *testing.F) {
 // verify checks what holds for everything that is reported.
 func verify(t *testing.T, l *fsm.Loop) {
 	t.Helper()
-	for name, check := range map[string]func(*fsm.Loop) []fsm.Problem{"Check": lint.Check, "CheckTexts": lint.CheckTexts, "Optional": lint.Optional} {
+	for name, check := range map[string]func(*fsm.Loop) []fsm.Problem{
+		"Check":      lint.Check,
+		"CheckTexts": lint.CheckTexts, "Optional": lint.Optional,
+	} {
 		got := check(l)
 		if len(got) > 1002 {
 			t.Fatalf("%s: %d problems", name, len(got))
@@ -82,7 +96,8 @@ func verify(t *testing.T, l *fsm.Loop) {
 			}
 		}
 		if !slices.IsSortedFunc(got, func(a, b fsm.Problem) int {
-			return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+			return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
+				cmp.Compare(a.Pos.Col, b.Pos.Col))
 		}) {
 			t.Errorf("%s: not sorted: %+v", name, got)
 		}
@@ -96,8 +111,14 @@ func verify(t *testing.T, l *fsm.Loop) {
 func TestIncomplete(t *testing.T) {
 	t.Parallel()
 	verify(t, &fsm.Loop{})
-	verify(t, &fsm.Loop{Initial: "nowhere", Order: []string{"a", "a", "b"}, States: map[string]*fsm.State{"a": {Name: "a"}, "z": {Name: "z", Next: "a"}, "n": nil}})
-	verify(t, &fsm.Loop{Initial: "a", MaxSteps: -1, States: map[string]*fsm.State{"a": {Name: "a", Route: &fsm.Route{}, Evaluate: &fsm.Evaluate{Type: "?"}}}})
+	verify(t, &fsm.Loop{
+		Initial: "nowhere", Order: []string{"a", "a", "b"},
+		States: map[string]*fsm.State{"a": {Name: "a"}, "z": {Name: "z", Next: "a"}, "n": nil},
+	})
+	verify(t, &fsm.Loop{
+		Initial: "a", MaxSteps: -1,
+		States: map[string]*fsm.State{"a": {Name: "a", Route: &fsm.Route{}, Evaluate: &fsm.Evaluate{Type: "?"}}},
+	})
 }
 
 // TestPlaces makes sure that positions come from Place and fall back to those of states, evaluate and route.
@@ -107,7 +128,10 @@ func TestPlaces(t *testing.T) {
 	ev.Pos = fsm.Pos{File: "x.yaml", Line: 7, Col: 7}
 	l := &fsm.Loop{
 		File: "x.yaml", Initial: "a", States: map[string]*fsm.State{
-			"a": {Name: "a", Pos: fsm.Pos{Line: 5, Col: 3}, Action: "echo ${x}", Evaluate: &ev, Route: &fsm.Route{Pos: fsm.Pos{File: "x.yaml", Line: 9, Col: 9}, Table: value.NewMap("b", "b")}},
+			"a": {
+				Name: "a", Pos: fsm.Pos{Line: 5, Col: 3}, Action: "echo ${x}", Evaluate: &ev,
+				Route: &fsm.Route{Pos: fsm.Pos{File: "x.yaml", Line: 9, Col: 9}, Table: value.NewMap("b", "b")},
+			},
 			"b": {Name: "b", Terminal: true},
 		},
 	}
@@ -137,7 +161,10 @@ func TestTooMany(t *testing.T) {
 	for i := range 600 {
 		name := fmt.Sprintf("s%d", i)
 		l.Order = append(l.Order, name)
-		l.States[name] = &fsm.State{Name: name, Pos: fsm.Pos{Line: i + 1, Col: 1}, Next: fmt.Sprintf("s%d", i+1), Action: "echo $$x ${y}"}
+		l.States[name] = &fsm.State{
+			Name: name, Pos: fsm.Pos{Line: i + 1, Col: 1}, Next: fmt.Sprintf("s%d", i+1),
+			Action: "echo $$x ${y}",
+		}
 	}
 	l.States["s600"] = &fsm.State{Name: "s600", Terminal: true}
 	got := lint.Check(l)
@@ -145,7 +172,10 @@ func TestTooMany(t *testing.T) {
 	for _, p := range got {
 		count[string(p.Severity)+" "+p.Rule]++
 	}
-	want := map[string]int{"error shell-pid": 500, "warning no-namespace": 500, "error too-many": 1, "warning too-many": 1}
+	want := map[string]int{
+		"error shell-pid": 500, "warning no-namespace": 500, "error too-many": 1,
+		"warning too-many": 1,
+	}
 	if !reflect.DeepEqual(count, want) {
 		t.Errorf("%v, want %v", count, want)
 	}
@@ -173,15 +203,20 @@ func TestLarge(t *testing.T) {
 			s.On = map[string]string{"yes": fmt.Sprintf("s%d", i+1), "no": fmt.Sprintf("s%d", i/2)}
 		},
 		"two makers of each capture": func(_ *rand.Rand, i int, s *fsm.State) {
-			s.Capture, s.Action = fmt.Sprintf("c%d", i%(n/2)), fmt.Sprintf("echo ${captured.c%d.output:shell}", (i*7)%(n/2))
+			s.Capture, s.Action = fmt.Sprintf("c%d", i%(n/2)),
+				fmt.Sprintf("echo ${captured.c%d.output:shell}", (i*7)%(n/2))
 			s.On = map[string]string{"yes": fmt.Sprintf("s%d", i+1), "no": fmt.Sprintf("s%d", i/2)}
 		},
 		"random ways": func(r *rand.Rand, i int, s *fsm.State) {
 			s.Capture, s.Action = fmt.Sprintf("c%d", i), fmt.Sprintf("echo ${captured.c%d.output:shell}", r.IntN(n))
-			s.On = map[string]string{"yes": fmt.Sprintf("s%d", r.IntN(n+1)), "no": fmt.Sprintf("s%d", r.IntN(n)), "error": fmt.Sprintf("s%d", i+1)}
+			s.On = map[string]string{
+				"yes": fmt.Sprintf("s%d", r.IntN(n+1)), "no": fmt.Sprintf("s%d", r.IntN(n)),
+				"error": fmt.Sprintf("s%d", i+1),
+			}
 		},
 		"names that are nearly there": func(_ *rand.Rand, i int, s *fsm.State) {
-			s.Capture, s.Action = fmt.Sprintf("capture%d", i), fmt.Sprintf("echo ${captured.captrue%d.output:shell} ${context.contxt%d}", i, i)
+			s.Capture, s.Action = fmt.Sprintf("capture%d", i),
+				fmt.Sprintf("echo ${captured.captrue%d.output:shell} ${context.contxt%d}", i, i)
 			s.Next = fmt.Sprintf("s%d", i+1)
 		},
 		"everything to everything by one table": func(_ *rand.Rand, i int, s *fsm.State) {
@@ -210,9 +245,13 @@ func TestLarge(t *testing.T) {
 		})
 	}
 	t.Run("long scripts", func(t *testing.T) {
-		for _, s := range []string{"${context.input} ", "$${", "$$x ", "\"$(", "`", "<<E\n", "'", "${captured.a.b}", "case ", "${", "((", "\"${context.goal}\"", ".loops/tmp/", "json.loads("} {
+		for _, s := range []string{
+			"${context.input} ", "$${", "$$x ", "\"$(", "`", "<<E\n", "'", "${captured.a.b}",
+			"case ", "${", "((", "\"${context.goal}\"", ".loops/tmp/", "json.loads(",
+		} {
 			verify(t, &fsm.Loop{Initial: "a", States: map[string]*fsm.State{
-				"a": {Name: "a", Action: strings.Repeat(s, 20_000), On: map[string]string{"yes": "b"}}, "b": {Name: "b", Terminal: true},
+				"a": {Name: "a", Action: strings.Repeat(s, 20_000), On: map[string]string{"yes": "b"}},
+				"b": {Name: "b", Terminal: true},
 			}})
 		}
 	})

@@ -18,7 +18,10 @@ type graph struct {
 }
 
 func newGraph(l *fsm.Loop, states []*fsm.State) *graph {
-	g := &graph{index: make(map[string]int, len(states)), next: make([][]int, len(states)), dynamic: make([]bool, len(states)), initial: -1}
+	g := &graph{
+		index: make(map[string]int, len(states)), next: make([][]int, len(states)),
+		dynamic: make([]bool, len(states)), initial: -1,
+	}
 	for i, s := range states {
 		g.index[s.Name] = i
 	}
@@ -34,7 +37,10 @@ func newGraph(l *fsm.Loop, states []*fsm.State) *graph {
 			}
 		}
 	}
-	tops := []string{l.OnMaxSteps, l.OnMaxIterations, l.OnBudget, l.HostGuard.PressureState, l.HostGuard.BudgetState, l.HostGuard.OnAbortRoute}
+	tops := []string{
+		l.OnMaxSteps, l.OnMaxIterations, l.OnBudget, l.HostGuard.PressureState, l.HostGuard.BudgetState,
+		l.HostGuard.OnAbortRoute,
+	}
 	if l.Stall != nil && l.Stall.OnRepeated != "abort" {
 		tops = append(tops, l.Stall.OnRepeated)
 	}

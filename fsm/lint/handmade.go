@@ -16,7 +16,8 @@ var (
 
 // workers are programs that may take their time, so that it is a loss to begin again.
 var workers = []string{
-	"loops", "make", "go", "npm", "npx", "yarn", "pnpm", "node", "python", "python3", "uv", "cargo", "docker", "podman", "kubectl", "terraform", "curl",
+	"loops", "make", "go", "npm", "npx", "yarn", "pnpm", "node", "python", "python3", "uv", "cargo", "docker",
+	"podman", "kubectl", "terraform", "curl",
 	"wget", "ssh", "rsync", "ffmpeg", "pandoc", "claude", "codex", "gemini", "qwen",
 }
 
@@ -40,7 +41,8 @@ func (c *checker) handmade(s *fsm.State) {
 	var open []*bashLoop
 	job, jobs := -1, 0
 	for _, p := range scanAll(script, references(script)).pieces {
-		if p.op == '&' && !strings.HasPrefix(script[p.at:], "&&") && (p.at == 0 || script[p.at-1] != '&' && script[p.at-1] != '|') {
+		if p.op == '&' && !strings.HasPrefix(script[p.at:], "&&") &&
+			(p.at == 0 || script[p.at-1] != '&' && script[p.at-1] != '|') {
 			if jobs == 0 {
 				job = p.at
 			}
@@ -63,9 +65,14 @@ func (c *checker) handmade(s *fsm.State) {
 		}
 		switch {
 		case word == "for" || word == "while" || word == "until":
-			open = append(open, &bashLoop{at: p.at, list: word == "for" && forIn().MatchString(command), waits: word != "for" || counts().MatchString(command)})
+			open = append(open, &bashLoop{
+				at: p.at, list: word == "for" && forIn().MatchString(command),
+				waits: word != "for" || counts().MatchString(command),
+			})
 		case word == "wait" && jobs > 1:
-			warn("handmade-jobs", job, "this is run in the background and joined by wait, so a run that is killed repeats all of it; a state with parallel runs them as branches, and those that have ended do not run again")
+			warn("handmade-jobs", job, "this is run in the background and joined by wait, so a run that is killed "+
+				"repeats all of it; a state with parallel runs them as branches, and those that have ended do "+
+				"not run again")
 			return
 		case last == nil:
 		case word == "do":
@@ -73,12 +80,15 @@ func (c *checker) handmade(s *fsm.State) {
 		case word == "read" && !last.body:
 			last.list = true
 		case word == "sleep" && last.body && last.waits:
-			warn("handmade-wait", last.at, "this loop sleeps until something comes; a state with wait looks every: 5s for a check, a file, a URL, a time or an event, continues after a kill and is shown as waiting")
+			warn("handmade-wait", last.at, "this loop sleeps until something comes; a state with wait looks every: "+
+				"5s for a check, a file, a URL, a time or an event, continues after a kill and is shown as waiting")
 			return
 		case word == "done":
 			open = open[:len(open)-1]
 			if last.list && last.worker && !last.jobs {
-				warn("handmade-list", last.at, "this loop works through a list, so a run that is killed begins the list again; a state with for_each does an action for each item and continues with those that lack an end")
+				warn("handmade-list", last.at, "this loop works through a list, so a run that is killed begins the "+
+					"list again; a state with for_each does an action for each item and continues with those "+
+					"that lack an end")
 				return
 			}
 		case last.body && (strings.HasPrefix(word, "./") || slices.Contains(workers, word)):

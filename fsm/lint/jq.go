@@ -14,9 +14,11 @@ func (c *checker) jqProgram(t text, r expr.Reference) bool {
 	if bad {
 		hint := ""
 		if n := len(r.Program); wrong.Offset >= n {
-			hint = "; the } that ends the reference is the first one, so no program with braces fits here: use evaluate: {type: jq, …} or a script"
+			hint = "; the } that ends the reference is the first one, so no program with braces fits here: use " +
+				"evaluate: {type: jq, …} or a script"
 		}
-		c.errorf("bad-expression", spot{r.Offset + r.At + wrong.Offset, t.path}, "%s is no program of jq: %s%s", humanize.Quote(r.Program), wrong.Message, hint)
+		c.errorf("bad-expression", spot{r.Offset + r.At + wrong.Offset, t.path}, "%s is no program of jq: %s%s",
+			humanize.Quote(r.Program), wrong.Message, hint)
 	}
 	return bad
 }

@@ -188,7 +188,8 @@ func (c *checker) report(sev fsm.Severity, rule string, at spot, format string, 
 		parts[2] = "with" // as the author wrote it
 	}
 	c.problems = append(c.problems, fsm.Problem{
-		Pos: c.pos(at), Severity: sev, Rule: rule, Path: strings.Join(parts, "."), Message: fmt.Sprintf(format, args...),
+		Pos: c.pos(at), Severity: sev, Rule: rule, Path: strings.Join(parts, "."),
+		Message: fmt.Sprintf(format, args...),
 	})
 }
 
@@ -229,11 +230,16 @@ func (c *checker) sorted() []fsm.Problem {
 					last = p.Pos
 				}
 			}
-			c.problems = append(c.problems, fsm.Problem{Pos: last, Severity: sev, Rule: "too-many", Message: fmt.Sprintf("%d more like these are not shown (%ss)", more, sev)})
+			c.problems = append(c.problems,
+				fsm.Problem{
+					Pos: last, Severity: sev, Rule: "too-many",
+					Message: fmt.Sprintf("%d more like these are not shown (%ss)", more, sev),
+				})
 		}
 	}
 	slices.SortStableFunc(c.problems, func(a, b fsm.Problem) int {
-		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Col, b.Pos.Col), cmp.Compare(a.Rule, b.Rule))
 	})
 	return c.problems
 }

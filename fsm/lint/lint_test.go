@@ -87,10 +87,11 @@ func load(t *testing.T, name, text string) (*fsm.Loop, []fsm.Problem, map[string
 	if l != nil {
 		problems = append(problems, lint.Check(l)...)
 		problems = append(problems, lint.CheckTargets(l, nil)...)
-		problems = append(problems, lint.CheckAgents(l, []string{"claude", "codex", "gemini", "qwen"}, func(text []byte) error {
-			_, err := agent.ParseSchema(text)
-			return err
-		})...)
+		problems = append(problems, lint.CheckAgents(l, []string{"claude", "codex", "gemini", "qwen"},
+			func(text []byte) error {
+				_, err := agent.ParseSchema(text)
+				return err
+			})...)
 	} else if draft := loader.Draft(path); draft != nil {
 		problems = append(problems, lint.CheckTexts(draft)...)
 	}

@@ -13,7 +13,8 @@ import (
 func Optional(l *fsm.Loop) []fsm.Problem {
 	c := newChecker(l)
 	if len(l.Scope) == 0 {
-		c.warnf("no-scope", key("scope"), "without scope a run locks the whole project directory, so no other run without scope can work beside it; list the paths it works on")
+		c.warnf("no-scope", key("scope"), "without scope a run locks the whole project directory, so no other run "+
+			"without scope can work beside it; list the paths it works on")
 	}
 	by := make([][]int, len(c.states))
 	for i, next := range c.g.next {
@@ -23,12 +24,15 @@ func Optional(l *fsm.Loop) []fsm.Problem {
 	}
 	for i, s := range c.states {
 		if s.Terminal && s.Failure && !c.worked(by[i], i) {
-			c.warnf("failure-without-work", ofState(s), "no state with an action or a loop leads to %s, so a run that fails there leaves no reason; put a state before it that prints one", humanize.Quote(s.Name))
+			c.warnf("failure-without-work", ofState(s),
+				"no state with an action or a loop leads to %s, so a run that fails there leaves no reason; put a "+
+					"state before it that prints one", humanize.Quote(s.Name))
 		}
 		if ev := s.Evaluate; ev != nil && ev.Type == "llm_structured" && ev.Prompt != "" && s.Next == "" {
 			p := strings.ToLower(ev.Prompt)
 			if !strings.Contains(p, "verbatim") && !strings.Contains(p, "quote") && !strings.Contains(p, "evidence") {
-				c.warnf("judge-evidence", valueAt("states", s.Name, "evaluate", "prompt"), "this judge is not asked for evidence; ask it to quote what its verdict rests on")
+				c.warnf("judge-evidence", valueAt("states", s.Name, "evaluate", "prompt"),
+					"this judge is not asked for evidence; ask it to quote what its verdict rests on")
 			}
 		}
 	}
@@ -56,7 +60,9 @@ func (c *checker) unguarded() {
 	if more := len(names) - most; more > 0 {
 		which = strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
 	}
-	c.warnf("prompt-refused", ofState(first, "next"), "a prompt that no host can answer (login, billing, unknown model, no host) suspends the run here, because %s %s next, no on_suspended and no on_error; to go elsewhere, add on_suspended",
+	c.warnf("prompt-refused", ofState(first, "next"), "a prompt that no host can answer (login, billing, unknown "+
+		"model, no host) suspends the run here, because %s %s next, no on_suspended and no on_error; to go "+
+		"elsewhere, add on_suspended",
 		which, map[bool]string{true: "has", false: "have"}[len(names) == 1])
 }
 

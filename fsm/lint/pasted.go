@@ -66,7 +66,8 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 				quotes = "'…'"
 			}
 			c.warnf("quoted-filter", at,
-				":shell makes a word of its own with the quotation marks it needs, and inside %s those become part of the text; take %s out of the quotes", quotes, humanize.Clip(m.ref.Text))
+				":shell makes a word of its own with the quotation marks it needs, and inside %s those become part "+
+					"of the text; take %s out of the quotes", quotes, humanize.Clip(m.ref.Text))
 		}
 		return
 	}
@@ -78,7 +79,8 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 		case guarded(*m.ref): // :shell does not go with a default
 			return "\"$" + v + "\""
 		}
-		return humanize.Clip("${"+m.ref.Namespace+"."+m.ref.Path) + ":shell} without quotes around it, or \"$" + v + "\""
+		return humanize.Clip("${"+m.ref.Namespace+"."+m.ref.Path) + ":shell} without quotes around it, or \"$" + v +
+			"\""
 	}
 	switch m.ref.Namespace {
 	case "context":
@@ -88,16 +90,21 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 		if !p.input[name] && (!p.bound[name] || m.quoting != bare || m.command) {
 			return
 		}
-		c.gather("unquoted-input", "context\x00"+name, s.Name, at, "%s is pasted into the script, where quotation marks, $ and ; of its text become code; write %s",
+		c.gather("unquoted-input", "context\x00"+name, s.Name, at,
+			"%s is pasted into the script, where quotation marks, $ and ; of its text become code; write %s",
 			humanize.Clip(m.ref.Text), instead("CONTEXT", name))
 	case "event":
 		if m.quoting == arith || m.quoting == single || m.quoting == literal || m.quoting == comment {
 			return
 		}
-		c.gather("unquoted-input", "event\x00"+name, s.Name, at, "%s came from outside and is pasted into the script, where quotation marks, $ and ; of its text become code; write %s",
+		c.gather("unquoted-input", "event\x00"+name, s.Name, at,
+			"%s came from outside and is pasted into the script, where quotation marks, $ and ; of its text become "+
+				"code; write %s",
 			humanize.Clip(m.ref.Text), instead("EVENT", name))
 	case "memory":
-		c.gather("unquoted-input", "\x00memory", s.Name, at, "%s is what earlier runs left and is pasted into the script, where quotation marks, $ and ; of its text become code; write ${memory:shell}",
+		c.gather("unquoted-input", "\x00memory", s.Name, at,
+			"%s is what earlier runs left and is pasted into the script, where quotation marks, $ and ; of its text "+
+				"become code; write ${memory:shell}",
 			humanize.Clip(m.ref.Text))
 	case "captured":
 		if field != "output" && field != "stderr" || !p.made[name] {
@@ -108,15 +115,19 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 			if m.command {
 				return // a command that a state made
 			}
-			c.gather("raw-capture", name, s.Name, at, "%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s", humanize.Clip(m.ref.Text), instead("CAPTURED", name))
+			c.gather("raw-capture", name, s.Name, at, "%s is pasted into the script as code: blanks split it, and ; "+
+				"or $ in it are obeyed; write %s", humanize.Clip(m.ref.Text), instead("CAPTURED", name))
 		case double, heredoc, single:
 			if p.agent[name] && !m.inline {
-				c.gather("raw-capture", name, s.Name, at, "%s is text no script wrote, and quotation marks, $ and ` in it become code here; write %s", humanize.Clip(m.ref.Text), instead("CAPTURED", name))
+				c.gather("raw-capture", name, s.Name, at, "%s is text no script wrote, and quotation marks, $ and ` "+
+					"in it become code here; write %s", humanize.Clip(m.ref.Text), instead("CAPTURED", name))
 			}
 		}
 	case "prev":
 		if m.quoting == bare && m.ref.Path == "output" && !m.command {
-			c.gather("raw-capture", "\x00prev", s.Name, at, "%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s", humanize.Clip(m.ref.Text), instead("PREV", "output"))
+			c.gather("raw-capture", "\x00prev", s.Name, at,
+				"%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s",
+				humanize.Clip(m.ref.Text), instead("PREV", "output"))
 		}
 	}
 }
@@ -129,7 +140,8 @@ func (c *checker) pastedIntoProgram(p *pastes, s *fsm.State, m mark) {
 	at := spot{m.offset, []string{"states", s.Name, "action"}}
 	read := func(kind string) string { return strings.Replace(m.program.variable, "NAME", variable(kind, name), 1) }
 	tell := func(rule, key, instead string) {
-		c.gather(rule, key, s.Name, at, "%s is pasted into a program of %s, where quotation marks, backslashes and line ends of its text become code; write %s",
+		c.gather(rule, key, s.Name, at, "%s is pasted into a program of %s, where quotation marks, backslashes and "+
+			"line ends of its text become code; write %s",
 			humanize.Clip(m.ref.Text), m.program.name, instead)
 	}
 	switch m.ref.Namespace {

@@ -36,7 +36,8 @@ func (c *checker) policyRules() {
 	said := map[string]bool{}
 	for _, r := range rules {
 		if all > 0 {
-			c.warnf("policy-syntax", at(r.Offset), "no score ever comes to this rule, because the rule * in line %d takes them all; move that one to the end", all)
+			c.warnf("policy-syntax", at(r.Offset), "no score ever comes to this rule, because the rule * in line %d "+
+				"takes them all; move that one to the end", all)
 			break
 		}
 		if r.CatchAll() {
@@ -51,7 +52,8 @@ func (c *checker) policyRules() {
 			if p.Operator == "!=" {
 				holds = "always holds"
 			}
-			c.warnf("policy-dimensions", at(p.Offset), "nothing scores %s, so this condition %s%s; add the name to context.rubric_dimensions, or write rubric-dim-%s.txt in an action",
+			c.warnf("policy-dimensions", at(p.Offset), "nothing scores %s, so this condition %s%s; add the name to "+
+				"context.rubric_dimensions, or write rubric-dim-%s.txt in an action",
 				humanize.Quote(p.Dimension), holds, c.didYouMean(p.Dimension, names), humanize.Clip(p.Dimension))
 		}
 	}

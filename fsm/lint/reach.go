@@ -23,7 +23,9 @@ func (c *checker) graphRules() {
 	}
 	for i, by := range from {
 		if by < 0 {
-			c.warnf("unreachable", ofState(c.states[i]), "no run can come to the state %s; nothing that a run comes to names it", humanize.Quote(c.states[i].Name))
+			c.warnf("unreachable", ofState(c.states[i]),
+				"no run can come to the state %s; nothing that a run comes to names it",
+				humanize.Quote(c.states[i].Name))
 		}
 	}
 	c.wayOut(from)
@@ -53,7 +55,8 @@ func (c *checker) recursion() {
 		}
 	}
 	at := ofState(c.states[first], "loop")
-	c.warnf("recursion", at, "the loop %s runs itself on every path to a terminal state, so no run of it can end well; lead the last one past %s", humanize.Quote(own), humanize.Quote(c.states[first].Name))
+	c.warnf("recursion", at, "the loop %s runs itself on every path to a terminal state, so no run of it can end "+
+		"well; lead the last one past %s", humanize.Quote(own), humanize.Quote(c.states[first].Name))
 }
 
 // wayOut looks for states no terminal can be reached from, and for a step cap that lets no run reach one. from is what
@@ -86,7 +89,9 @@ func (c *checker) wayOut(from []int) {
 	way := path(out, g.initial)
 	if steps := len(way) - 1; c.l.MaxSteps > 0 && steps > c.l.MaxSteps {
 		end := c.states[way[0]]
-		c.warnf("step-budget", valueAt("max_steps"), "a run may take %d steps, but the shortest way to a terminal state, %s, takes %d, so no run can end well; raise max_steps", c.l.MaxSteps, humanize.Quote(end.Name), steps)
+		c.warnf("step-budget", valueAt("max_steps"), "a run may take %d steps, but the shortest way to a terminal "+
+			"state, %s, takes %d, so no run can end well; raise max_steps", c.l.MaxSteps, humanize.Quote(end.Name),
+			steps)
 	}
 }
 
@@ -105,9 +110,13 @@ func (c *checker) trapped(from, out []int) {
 	}
 	switch {
 	case len(lost) == 1:
-		c.warnf("no-way-out", ofState(c.states[first]), "no terminal state can be reached from %s, so a run that comes here goes round until a cap or a failure ends it", lost[0])
+		c.warnf("no-way-out", ofState(c.states[first]),
+			"no terminal state can be reached from %s, so a run that comes here goes round until a cap or a "+
+				"failure ends it", lost[0])
 	case len(lost) > 1:
-		c.warnf("no-way-out", ofState(c.states[first]), "no terminal state can be reached from %s, so a run that comes to one of them goes round until a cap or a failure ends it", listed(lost))
+		c.warnf("no-way-out", ofState(c.states[first]),
+			"no terminal state can be reached from %s, so a run that comes to one of them goes round until a cap or "+
+				"a failure ends it", listed(lost))
 	}
 }
 

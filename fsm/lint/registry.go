@@ -79,7 +79,8 @@ func parseRule(page string) (Rule, error) {
 	text, examples, _ := strings.Cut(page, "\n## ")
 	parts := strings.SplitN(strings.TrimSpace(text), "\n\n", 4)
 	if len(parts) < 4 {
-		return r, fmt.Errorf("expected a name, a severity, a summary and an explanation, found %d paragraphs", len(parts))
+		return r, fmt.Errorf("expected a name, a severity, a summary and an explanation, found %d paragraphs",
+			len(parts))
 	}
 	r.Name = strings.TrimPrefix(parts[0], "# ")
 	severity, flag, _ := strings.Cut(strings.TrimSuffix(parts[1], "."), "; silenced by ")

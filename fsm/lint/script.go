@@ -36,12 +36,16 @@ func (c *checker) scriptRules(s *fsm.State) {
 			name = name[:end]
 		}
 		if name != "" {
-			c.warnf("shared-tmp", spot{at, []string{"states", s.Name, "action"}}, "two runs of this loop would both use %s; write ${context.run_dir}/%s, which each run has for itself", humanize.Clip(tmp+name), humanize.Clip(name))
+			c.warnf("shared-tmp", spot{at, []string{"states", s.Name, "action"}},
+				"two runs of this loop would both use %s; write ${context.run_dir}/%s, which each run has for itself",
+				humanize.Clip(tmp+name), humanize.Clip(name))
 		}
 	}
 	if s.On["error"] == "" && (strings.Contains(s.Action, "json.load(") || strings.Contains(s.Action, "json.loads(")) {
 		if at := swallows().FindStringIndex(s.Action); at != nil && succeeds().MatchString(s.Action) {
-			c.warnf("swallowed-parse-error", spot{at[0], []string{"states", s.Name, "action"}}, "JSON that cannot be read ends here with exit code 0, which looks like success, and the state has no on_error; exit with 1, or add on_error")
+			c.warnf("swallowed-parse-error", spot{at[0], []string{"states", s.Name, "action"}},
+				"JSON that cannot be read ends here with exit code 0, which looks like success, and the state has "+
+					"no on_error; exit with 1, or add on_error")
 		}
 	}
 }
@@ -74,6 +78,7 @@ func (c *checker) counter(s *fsm.State) {
 	if !addsOne().MatchString(s.Action) || !writesFile().MatchString(s.Action) {
 		return
 	}
-	c.warnf("counter-target", valueAt("states", s.Name, "evaluate", "target"), "the counter is 1 at the first visit, and 1 is not %s %s, so not even one retry happens; write target: %s",
+	c.warnf("counter-target", valueAt("states", s.Name, "evaluate", "target"),
+		"the counter is 1 at the first visit, and 1 is not %s %s, so not even one retry happens; write target: %s",
 		limit, value.Text(ev.Target), value.Text(more))
 }

@@ -26,7 +26,8 @@ func (c *checker) shellRules(p *pastes, s *fsm.State) {
 		} else if c.isPID(s.Action, m) {
 			if hits++; hits <= maxHits {
 				c.errorf("shell-pid", spot{m.offset, []string{"states", s.Name, "action"}},
-					"bash reads $$ as its process id, so $$%c is not what it looks like; write a single $ (only ${ is doubled, as in $${name})", s.Action[m.offset+2])
+					"bash reads $$ as its process id, so $$%c is not what it looks like; write a single $ (only ${ "+
+						"is doubled, as in $${name})", s.Action[m.offset+2])
 			}
 		}
 	}

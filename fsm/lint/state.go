@@ -17,17 +17,22 @@ func (c *checker) stateRules(s *fsm.State) {
 	c.plainSecret(s)
 	if tool := s.Action; s.ActionType == "mcp_tool" && tool != "" && s.Loop == "" && !isTemplate(tool) {
 		if server, name, ok := strings.Cut(tool, "/"); !ok || server == "" || name == "" {
-			c.warnf("tool-name", valueAt("states", s.Name, "action"), "the action of an mcp_tool is SERVER/TOOL, and %s is not, so the call always fails", humanize.Quote(tool))
+			c.warnf("tool-name", valueAt("states", s.Name, "action"),
+				"the action of an mcp_tool is SERVER/TOOL, and %s is not, so the call always fails",
+				humanize.Quote(tool))
 		}
 	}
 	if s.Each != nil && isList(s.Each.Glob) {
-		c.warnf("quoted-list", ofState(s, "for_each"), "for_each is a text that looks like a list, and it is taken for a pattern of paths; write the list without quotes around it")
+		c.warnf("quoted-list", ofState(s, "for_each"), "for_each is a text that looks like a list, and it is taken "+
+			"for a pattern of paths; write the list without quotes around it")
 	}
 	if s.Terminal && s.Action != "" && s.Name != c.l.OnMaxSteps && s.Name != c.l.OnMaxIterations {
-		c.warnf("terminal-action", ofState(s, "action"), "the action of a terminal state never runs; move it to a state before this one")
+		c.warnf("terminal-action", ofState(s, "action"),
+			"the action of a terminal state never runs; move it to a state before this one")
 	}
 	if s.Route != nil && s.Route.Default != "" && s.Route.Error != "" && s.Next == "" && !s.Terminal {
-		c.warnf("route-default", key("states", s.Name, "route", "_error"), "with both _ and _error, _error takes the verdict error and _ every other one")
+		c.warnf("route-default", key("states", s.Name, "route", "_error"),
+			"with both _ and _error, _error takes the verdict error and _ every other one")
 	}
 }
 
@@ -72,7 +77,8 @@ func (c *checker) ignored(s *fsm.State) {
 			have = "has"
 		}
 		at := ofState(s, deaf[0])
-		c.gather("ignored", because+" "+strings.Join(deaf, " "), s.Name, at, "%s%s, so %s %s no effect here", why, c.seen(ofState(s, because), at), humanize.And(deaf), have)
+		c.gather("ignored", because+" "+strings.Join(deaf, " "), s.Name, at, "%s%s, so %s %s no effect here", why,
+			c.seen(ofState(s, because), at), humanize.And(deaf), have)
 	}
 	switch {
 	case s.Terminal && s.Name != c.l.OnMaxSteps && s.Name != c.l.OnMaxIterations:
@@ -115,12 +121,14 @@ func byRank(a, b string) int {
 // modelless warns of settings for a language model where none is asked.
 func (c *checker) modelless(s *fsm.State) {
 	program := s.Extension != nil && s.Extension.Host == ""
-	if s.ActionType != "shell" && s.ActionType != "mcp_tool" && s.ActionType != "http" && s.ActionType != "contract" && !program {
+	if s.ActionType != "shell" && s.ActionType != "mcp_tool" && s.ActionType != "http" &&
+		s.ActionType != "contract" && !program {
 		return
 	}
 	for _, k := range []struct{ name, value string }{{"session_mode", s.SessionMode}, {"permissions", s.Permissions}} {
 		if k.value != "" {
-			c.warnf("ignored", ofState(s, k.name), "%s has no effect here: it is of prompts, and this state has none", k.name)
+			c.warnf("ignored", ofState(s, k.name), "%s has no effect here: it is of prompts, and this state has none",
+				k.name)
 		}
 	}
 	if judged(s) {
@@ -135,11 +143,13 @@ func (c *checker) modelless(s *fsm.State) {
 	}
 	for _, k := range []struct{ name, value string }{{model, s.Model}, {"effort", s.Effort}, {"host", s.Host}} {
 		if k.value != "" {
-			c.warnf("ignored", ofState(s, k.name), "%s has no effect here: no language model is asked in this state", k.name)
+			c.warnf("ignored", ofState(s, k.name), "%s has no effect here: no language model is asked in this state",
+				k.name)
 		}
 	}
 	if s.CostCeiling != nil {
-		c.warnf("ignored", ofState(s, "cost_ceiling"), "cost_ceiling has no effect here: no language model is asked in this state")
+		c.warnf("ignored", ofState(s, "cost_ceiling"), "cost_ceiling has no effect here: no language model is asked "+
+			"in this state")
 	}
 }
 
@@ -147,9 +157,12 @@ func (c *checker) modelless(s *fsm.State) {
 func (c *checker) loopRules() {
 	l := c.l
 	if l.InputKey != "" && l.InputKey != "input" && len(l.RequiredInputs) == 0 {
-		c.warnf("input-not-required", valueAt("input_key"), "the input goes to context.%s, and nothing says that a run needs it; add required_inputs: [%s]", humanize.Clip(l.InputKey), humanize.Clip(l.InputKey))
+		c.warnf("input-not-required", valueAt("input_key"),
+			"the input goes to context.%s, and nothing says that a run needs it; add required_inputs: [%s]",
+			humanize.Clip(l.InputKey), humanize.Clip(l.InputKey))
 	}
 	if l.MaxIterations > 0 && !l.Maintain {
-		c.warnf("ignored", key("max_iterations"), "max_iterations counts the full passes of a loop with maintain: true, so it has no effect here; the cap on steps is max_steps")
+		c.warnf("ignored", key("max_iterations"), "max_iterations counts the full passes of a loop with maintain: "+
+			"true, so it has no effect here; the cap on steps is max_steps")
 	}
 }

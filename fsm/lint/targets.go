@@ -18,7 +18,8 @@ func CheckTargets(l *fsm.Loop, targets []string) []fsm.Problem {
 	for _, s := range c.states {
 		for name := range escalations(s) {
 			if !slices.Contains(targets, name) {
-				c.warnf("unknown-target", valueAt("states", s.Name, "ask", "escalate"), "notify in the settings has no target %s, so nobody is told; %s%s",
+				c.warnf("unknown-target", valueAt("states", s.Name, "ask", "escalate"),
+					"notify in the settings has no target %s, so nobody is told; %s%s",
 					humanize.Quote(name), known, humanize.DidYouMean(name, targets))
 			}
 		}

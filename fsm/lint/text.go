@@ -58,7 +58,8 @@ func texts(s *fsm.State) []text {
 func usedAt(path []string) text {
 	t := text{path: path}
 	switch first := path[0]; {
-	case first == "action", first == "call", len(path) > 1 && (first == "wait" && path[1] == "until" || first == "for_each" && path[1] == "command"):
+	case first == "action", first == "call", len(path) > 1 &&
+		(first == "wait" && path[1] == "until" || first == "for_each" && path[1] == "command"):
 		t.action = true
 	case first == "loop", first == "worktree":
 		t.name = true
@@ -105,7 +106,8 @@ func isTorn(r expr.Reference) bool {
 		return false // see jqProgram
 	}
 	before, _, _ := strings.Cut(r.Text, ":default=")
-	return !strings.Contains(before, ":-") && properties[r.Namespace] == nil && slices.Contains(namespaces, r.Namespace) &&
+	return !strings.Contains(before, ":-") && properties[r.Namespace] == nil &&
+		slices.Contains(namespaces, r.Namespace) &&
 		pathStart().MatchString(r.Path) && strings.ContainsAny(before[2:], "\n\"'`$&|<>;{")
 }
 

@@ -10,7 +10,10 @@ import (
 )
 
 // runVars are the variables every shell action has, besides those of context keys and captures.
-var runVars = []string{"LOOPS_PREV_OUTPUT", "LOOPS_PREV_OUTPUT_FILE", "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", "LOOPS_SCHEDULED_AT", "LOOPS_ACTION", "LOOPS_STORE"}
+var runVars = []string{
+	"LOOPS_PREV_OUTPUT", "LOOPS_PREV_OUTPUT_FILE", "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE",
+	"LOOPS_STEP", "LOOPS_ATTEMPT", "LOOPS_SCHEDULED_AT", "LOOPS_ACTION", "LOOPS_STORE",
+}
 
 // readsVar finds where a script reads one of our variables: $NAME, ${NAME (doubled in a loop file) or environ["NAME"].
 var readsVar = pyregexp.Lazy(`(?:\$\{?[#!]?|\benviron\[["'])(LOOPS_[A-Z0-9_]+)`)
@@ -31,7 +34,8 @@ func (c *checker) varRules() {
 		v := prefix + fsm.VarName(name)
 		if known[v] {
 			if other := first[v]; scripts && other != "" && other != name {
-				c.warnf("shared-variable", at, "%s and %s become the same variable, %s, which has the value of the first; rename one of them", humanize.Quote(other), humanize.Quote(name), humanize.Clip(v))
+				c.warnf("shared-variable", at, "%s and %s become the same variable, %s, which has the value of the "+
+					"first; rename one of them", humanize.Quote(other), humanize.Quote(name), humanize.Clip(v))
 				first[v] = "" // it is said once
 			}
 			return
@@ -67,7 +71,8 @@ func (c *checker) varRules() {
 		}
 		for _, m := range readsVar().FindAllStringSubmatchIndex(s.Action, 10*maxHits) {
 			name := s.Action[m[2]:m[3]]
-			if known[name] || s.Action[m[2]-1] == '{' && substituted(s.Action[m[3]:]) || inComment(s.Action, m[0]) || setsVar(s.Action, name) {
+			if known[name] || s.Action[m[2]-1] == '{' && substituted(s.Action[m[3]:]) || inComment(s.Action, m[0]) ||
+				setsVar(s.Action, name) {
 				continue
 			}
 			words, what := runVars, ""
@@ -108,5 +113,6 @@ func inComment(script string, at int) bool {
 
 // setsVar reports whether a script gives a variable a value itself.
 func setsVar(script, name string) bool {
-	return slices.ContainsFunc([]string{name + "=", "read " + name, "read -r " + name, "for " + name}, func(s string) bool { return strings.Contains(script, s) })
+	return slices.ContainsFunc([]string{name + "=", "read " + name, "read -r " + name, "for " + name},
+		func(s string) bool { return strings.Contains(script, s) })
 }

@@ -27,12 +27,24 @@ var answers = map[string]answer{
 	"action_stall":        {verdicts: []string{"yes", "no"}, must: []string{"yes", "no"}},
 	"contract":            {verdicts: []string{"yes", "no"}, must: []string{"yes", "no"}},
 	"harbor_scorer":       {verdicts: []string{"yes", "no"}, must: []string{"yes", "no"}},
-	"comparator":          {verdicts: []string{"yes", "no", "tie", "no_baseline"}, must: []string{"yes", "no", "tie", "no_baseline"}},
-	"convergence":         {verdicts: []string{"target", "progress", "stall"}, must: []string{"target", "progress", "stall"}},
-	"mcp_result":          {verdicts: []string{"success", "tool_error", "not_found", "timeout"}, must: []string{"success"}},
-	"llm_structured":      {verdicts: []string{"yes", "no", "blocked", "partial", "cannot_judge"}, must: []string{"yes"}},
-	"classify":            {open: true},
-	fsm.EvaluateLearning:  {open: true},
+	"comparator": {
+		verdicts: []string{"yes", "no", "tie", "no_baseline"},
+		must:     []string{"yes", "no", "tie", "no_baseline"},
+	},
+	"convergence": {
+		verdicts: []string{"target", "progress", "stall"},
+		must:     []string{"target", "progress", "stall"},
+	},
+	"mcp_result": {
+		verdicts: []string{"success", "tool_error", "not_found", "timeout"},
+		must:     []string{"success"},
+	},
+	"llm_structured": {
+		verdicts: []string{"yes", "no", "blocked", "partial", "cannot_judge"},
+		must:     []string{"yes"},
+	},
+	"classify":           {open: true},
+	fsm.EvaluateLearning: {open: true},
 }
 
 // answerOf returns what a state without next can come to. It is open where that is not known.
@@ -45,7 +57,10 @@ func answerOf(s *fsm.State) answer {
 		return answer{by: "a sub-loop", verdicts: []string{"yes", "no", "timeout"}, must: []string{"yes", "no"}}
 	case s.Await != nil:
 		if s.Await.Ask != nil {
-			return answer{by: "a question", verdicts: append(slices.Clone(s.Await.Ask.Choices), "timeout", "withdrawn"), must: s.Await.Ask.Choices}
+			return answer{
+				by:       "a question",
+				verdicts: append(slices.Clone(s.Await.Ask.Choices), "timeout", "withdrawn"), must: s.Await.Ask.Choices,
+			}
 		}
 		a := answer{by: "a wait", verdicts: []string{"yes"}, must: []string{"yes"}}
 		if s.Timeout > 0 {
@@ -96,8 +111,11 @@ func (c *checker) routeRules(s *fsm.State) {
 	if !a.open {
 		if !c.impossible(s, a) {
 			c.uncaught(s, a)
-		} else if !c.l.Maintain && !slices.ContainsFunc(append(slices.Clone(a.verdicts), "error"), func(v string) bool { return takes(s, v) }) {
-			c.warnf("uncaught-verdict", ofState(s), "none of the verdicts of %s leads out of the state %s, so a run that comes here always ends with an error; add a route for %s", a.by, humanize.Quote(s.Name), humanize.And(a.must))
+		} else if !c.l.Maintain && !slices.ContainsFunc(append(slices.Clone(a.verdicts), "error"),
+			func(v string) bool { return takes(s, v) }) {
+			c.warnf("uncaught-verdict", ofState(s), "none of the verdicts of %s leads out of the state %s, so a run "+
+				"that comes here always ends with an error; add a route for %s", a.by, humanize.Quote(s.Name),
+				humanize.And(a.must))
 		}
 	}
 	if judged(s) && s.Route == nil && s.Loop == "" && s.On["yes"] != "" {
@@ -108,14 +126,22 @@ func (c *checker) routeRules(s *fsm.State) {
 			}
 		}
 		if len(missing) > 0 {
-			c.warnf("partial-route", ofState(s, "on_yes"), "a judge also answers no and partial, and the state %s has no %s; without a route for its verdict a run ends there", humanize.Quote(s.Name), strings.Join(missing, " and no "))
+			c.warnf("partial-route", ofState(s, "on_yes"),
+				"a judge also answers no and partial, and the state %s has no %s; without a route for its verdict a "+
+					"run ends there", humanize.Quote(s.Name), strings.Join(missing, " and no "))
 		}
 	}
-	if s.Route != nil && len(s.Route.Cases) > 0 && !slices.ContainsFunc(s.Route.Cases, func(row fsm.Case) bool { return row.When == nil || row.When.String() == "true" }) {
-		c.warnf("open-route", valueAt("states", s.Name, "route"), "where none of the conditions of this route holds, a run ends with an error; add a last row without when: {to: STATE}")
+	if s.Route != nil && len(s.Route.Cases) > 0 && !slices.ContainsFunc(s.Route.Cases, func(row fsm.Case) bool {
+		return row.When == nil || row.When.String() == "true"
+	}) {
+		c.warnf("open-route", valueAt("states", s.Name, "route"),
+			"where none of the conditions of this route holds, a run ends with an error; add a last row without "+
+				"when: {to: STATE}")
 	}
-	if s.Evaluate != nil && s.Evaluate.Type == "classify" && s.Route != nil && s.Route.Cases == nil && s.Route.Default == "" {
-		c.warnf("classify-default", valueAt("states", s.Name, "route"), "classify answers with whatever line it finds; add _ to the route for lines you did not expect")
+	if s.Evaluate != nil && s.Evaluate.Type == "classify" && s.Route != nil && s.Route.Cases == nil &&
+		s.Route.Default == "" {
+		c.warnf("classify-default", valueAt("states", s.Name, "route"),
+			"classify answers with whatever line it finds; add _ to the route for lines you did not expect")
 	}
 }
 
@@ -125,7 +151,9 @@ func (c *checker) impossible(s *fsm.State, a answer) (found bool) {
 	possible := append(slices.Clone(a.verdicts), "error")
 	comes := func(v string) bool {
 		return slices.Contains(possible, v) ||
-			a.by == "llm_structured" && (strings.HasPrefix(v, "cannot_judge_") || slices.Contains(a.verdicts, strings.TrimSuffix(v, "_uncertain")))
+			a.by == "llm_structured" &&
+				(strings.HasPrefix(v, "cannot_judge_") ||
+					slices.Contains(a.verdicts, strings.TrimSuffix(v, "_uncertain")))
 	}
 	if s.Route != nil {
 		for _, v := range s.Route.Table.Keys() { // a list has none
@@ -140,7 +168,8 @@ func (c *checker) impossible(s *fsm.State, a answer) (found bool) {
 			if v == "default" && s.Route.Default == "" {
 				hint = "; the key for every other verdict is _"
 			}
-			c.warnf("impossible-verdict", key("states", s.Name, "route", v), "%s never gives the verdict %s%s (it gives %s)", a.by, humanize.Quote(v), hint, humanize.And(possible))
+			c.warnf("impossible-verdict", key("states", s.Name, "route", v),
+				"%s never gives the verdict %s%s (it gives %s)", a.by, humanize.Quote(v), hint, humanize.And(possible))
 		}
 		return found
 	}
@@ -160,7 +189,9 @@ func (c *checker) impossible(s *fsm.State, a answer) (found bool) {
 		if v == "yes" && slices.Contains(possible, "success") {
 			hint = "; on_success is the same as on_yes, so success needs a route table: route: {success: …}"
 		}
-		c.warnf("impossible-verdict", ofState(s, "on_"+v), "%s never gives the verdict %s, so on_%s is never taken%s (it gives %s)", a.by, humanize.Quote(v), humanize.Clip(v), hint, humanize.And(possible))
+		c.warnf("impossible-verdict", ofState(s, "on_"+v),
+			"%s never gives the verdict %s, so on_%s is never taken%s (it gives %s)", a.by, humanize.Quote(v),
+			humanize.Clip(v), hint, humanize.And(possible))
 	}
 	return found
 }
@@ -195,9 +226,11 @@ func (c *checker) uncaught(s *fsm.State, a answer) {
 	if alone := c.leftAlone(s); alone != "" && s.Route == nil {
 		add += alone
 	} else if slices.Contains(open, "no") && s.Route == nil {
-		add += " with the state for failures, or name that in otherwise at the top level (next would go on although it failed)"
+		add += " with the state for failures, or name that in otherwise at the top level (next would go on " +
+			"although it failed)"
 	}
-	c.warnf("uncaught-verdict", ofState(s), "the state %s has no transition for the %s %s of %s, and a run ends with an error on %s; add it %s",
+	c.warnf("uncaught-verdict", ofState(s), "the state %s has no transition for the %s %s of %s, and a run ends "+
+		"with an error on %s; add it %s",
 		humanize.Quote(s.Name), verdict, humanize.And(open), a.by, which, add)
 }
 
@@ -217,5 +250,6 @@ func takes(s *fsm.State, verdict string) bool {
 	if s.Route == nil {
 		return s.On[verdict] != "" || verdict == "no" && s.On["error"] != ""
 	}
-	return tableTarget(s.Route, verdict) != "" || s.Route.Default != "" || (verdict == "no" || verdict == "error") && s.Route.Error != ""
+	return tableTarget(s.Route, verdict) != "" || s.Route.Default != "" || (verdict == "no" || verdict == "error") &&
+		s.Route.Error != ""
 }

@@ -28,7 +28,9 @@ func (c *checker) waitsWithoutScope() {
 		names = append(names, s.Name)
 	}
 	if first != nil {
-		c.warnf("wait-without-scope", ofState(first), "while a run waits in %s, it locks the whole project, and other loops are refused (exit code 9); list the paths it works on in scope; scope: [.] says that it is meant", humanize.List(names))
+		c.warnf("wait-without-scope", ofState(first), "while a run waits in %s, it locks the whole project, and "+
+			"other loops are refused (exit code 9); list the paths it works on in scope; scope: [.] says "+
+			"that it is meant", humanize.List(names))
 	}
 }
 
@@ -47,5 +49,6 @@ func waitsLong(s *fsm.State) bool {
 		}
 	}
 	w := s.Await
-	return w != nil && (w.Ask != nil || w.Event != "" || w.At != "" || w.For >= longWait || w.For == 0 && s.Timeout >= longWait)
+	return w != nil &&
+		(w.Ask != nil || w.Event != "" || w.At != "" || w.For >= longWait || w.For == 0 && s.Timeout >= longWait)
 }

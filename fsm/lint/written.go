@@ -26,10 +26,12 @@ func (c *checker) writtenRules(s *fsm.State) {
 	a := s.Action
 	say := func(at int, found, name, why string) {
 		name = strings.TrimRight(name, ".-")
-		c.warnf("not-a-template", spot{at, []string{"states", s.Name, "action"}}, "%s is no template%s; write ${%s}", humanize.Clip(found), why, humanize.Clip(name))
+		c.warnf("not-a-template", spot{at, []string{"states", s.Name, "action"}}, "%s is no template%s; write ${%s}",
+			humanize.Clip(found), why, humanize.Clip(name))
 	}
 	// Both patterns begin with any character, so they are slow where nothing is to be found.
-	if !strings.Contains(a, "{{") && !strings.Contains(a, "$c") && !strings.Contains(a, "$p") && strings.LastIndex(a, "${") < strings.LastIndexByte(a, '}') {
+	if !strings.Contains(a, "{{") && !strings.Contains(a, "$c") && !strings.Contains(a, "$p") &&
+		strings.LastIndex(a, "${") < strings.LastIndexByte(a, '}') {
 		return
 	}
 	for _, m := range mustache().FindAllStringSubmatchIndex(a, maxHits) {
@@ -53,7 +55,10 @@ func (c *checker) writtenRules(s *fsm.State) {
 
 // ownVariable reports whether a script has a variable of this name itself, in bash or in jq.
 func ownVariable(script, name string) bool {
-	for _, s := range []string{name + "=", "read " + name, "read -r " + name, "for " + name + " ", "--arg " + name, "--argjson " + name, "--slurpfile " + name, "--rawfile " + name, "as $" + name, "local " + name} {
+	for _, s := range []string{
+		name + "=", "read " + name, "read -r " + name, "for " + name + " ", "--arg " + name,
+		"--argjson " + name, "--slurpfile " + name, "--rawfile " + name, "as $" + name, "local " + name,
+	} {
 		if strings.Contains(script, s) {
 			return true
 		}
@@ -76,5 +81,7 @@ func (c *checker) quoteRule(s *fsm.State) {
 			return // foreign code, which may close it
 		}
 	}
-	c.warnf("open-quote", spot{at, []string{"states", s.Name, "action"}}, "this quotation mark is never closed, so bash refuses the script; close it, or look for one too many before it (an apostrophe outside of quotes is written \\')")
+	c.warnf("open-quote", spot{at, []string{"states", s.Name, "action"}},
+		"this quotation mark is never closed, so bash refuses the script; close it, or look for one too many before "+
+			"it (an apostrophe outside of quotes is written \\')")
 }

@@ -44,11 +44,15 @@ func (d *decoder) ask(s *stateDecl) *fsm.Await {
 	s.Action, s.ActionType = "", ""
 	if strings.TrimSpace(question) == "" {
 		if !s.open {
-			d.errorf(b.keyPos("action_type"), join(b.path, "action_type"), "missing-key", "action_type: human_approval asks what action says, and this state has no action")
+			d.errorf(b.keyPos("action_type"), join(b.path, "action_type"), "missing-key",
+				"action_type: human_approval asks what action says, and this state has no action")
 		}
 		return nil
 	}
-	return &fsm.Await{Ask: &fsm.Ask{Question: question, Approval: true, Choices: []string{"yes", "no", "edit"}, Fields: []fsm.AskField{{Name: "reason", Type: "text"}, {Name: "edit", Type: "text"}}}}
+	return &fsm.Await{Ask: &fsm.Ask{
+		Question: question, Approval: true, Choices: []string{"yes", "no", "edit"},
+		Fields: []fsm.AskField{{Name: "reason", Type: "text"}, {Name: "edit", Type: "text"}},
+	}}
 }
 
 // approval names the verdicts of an approval as the routes of its state do, and gives it the time in which it
@@ -76,7 +80,9 @@ func (d *decoder) approval(s *stateDecl) {
 	case routes("timeout"), routes("no"), s.Route != nil && (s.Route.Default != "" || s.Route.Cases != nil):
 		s.Timeout = approvalTimeout
 	case !s.open && !s.branch:
-		d.warnf(s.b.keyPos("action_type"), join(s.b.path, "action_type"), "no-answer", "the state does not say where to go without an answer, so it waits for one without end; add on_timeout, which is followed after 30 minutes, or after timeout")
+		d.warnf(s.b.keyPos("action_type"), join(s.b.path, "action_type"), "no-answer",
+			"the state does not say where to go without an answer, so it waits for one without end; add on_timeout, "+
+				"which is followed after 30 minutes, or after timeout")
 	}
 }
 
@@ -88,12 +94,17 @@ func (d *decoder) asked(of *block) *fsm.Await {
 			if n.Kind == yaml.ScalarNode {
 				hint = "; write {question: " + quote(n.Value) + "}"
 			}
-			d.errorf(d.pos(n), join(of.path, "ask"), "wrong-type", "ask must be a mapping such as {question: \"Ship it?\", choices: [approve, reject]}, found %s%s", describe(n), hint)
+			d.errorf(d.pos(n), join(of.path, "ask"), "wrong-type",
+				"ask must be a mapping such as {question: \"Ship it?\", choices: [approve, reject]}, found %s%s",
+				describe(n), hint)
 		}
 		return nil
 	}
 	b := of.sub("ask")
-	a := &fsm.Ask{Question: b.text("question"), Choices: usualChoices, Show: b.text("show"), Who: b.texts("who"), Quorum: b.int("quorum")}
+	a := &fsm.Ask{
+		Question: b.text("question"), Choices: usualChoices, Show: b.text("show"), Who: b.texts("who"),
+		Quorum: b.int("quorum"),
+	}
 	if !b.has("question") {
 		d.errorf(of.pos("ask"), join(b.path, "question"), "missing-key", "ask lacks question: what the person is asked")
 	} else if f := b.fields["question"]; f.val != nil && strings.TrimSpace(a.Question) == "" {
@@ -117,7 +128,8 @@ func (d *decoder) checkChoices(a *fsm.Ask, b *block) {
 		return
 	}
 	if len(a.Choices) == 0 {
-		d.errorf(d.pos(f.node), path, "range", "choices is empty; expected what can be answered, such as [approve, reject]")
+		d.errorf(d.pos(f.node), path, "range", "choices is empty; expected what can be answered, such as "+
+			"[approve, reject]")
 	}
 	for i, c := range a.Choices {
 		if i >= len(f.node.Content) {
@@ -126,9 +138,11 @@ func (d *decoder) checkChoices(a *fsm.Ask, b *block) {
 		at, in := d.pos(deref(f.node.Content[i])), path+"["+strconv.Itoa(i)+"]"
 		switch {
 		case !answerWord().MatchString(c):
-			d.errorf(at, in, "bad-value", "%s is not a choice: a choice is a verdict, one word such as approve; put the rest into question", quote(c))
+			d.errorf(at, in, "bad-value", "%s is not a choice: a choice is a verdict, one word such as approve; put "+
+				"the rest into question", quote(c))
 		case slices.Contains(reservedChoices, c):
-			d.errorf(at, in, "bad-value", "%s cannot be a choice: a question that is not answered comes to it", quote(c))
+			d.errorf(at, in, "bad-value", "%s cannot be a choice: a question that is not answered comes to it",
+				quote(c))
 		case slices.Index(a.Choices, c) < i:
 			d.errorf(at, in, "duplicate-key", "the choice %s is repeated", quote(c))
 		}
@@ -146,7 +160,8 @@ func (d *decoder) checkConfirm(a *fsm.Ask, b *block) {
 		if i < len(at.Content) {
 			at = deref(at.Content[i])
 		}
-		d.errorf(d.pos(at), path, "bad-value", "confirm names %s, which is no choice of the question; its choices are %s", quote(c), strings.Join(a.Choices, ", "))
+		d.errorf(d.pos(at), path, "bad-value", "confirm names %s, which is no choice of the question; its "+
+			"choices are %s", quote(c), strings.Join(a.Choices, ", "))
 	}
 }
 
@@ -158,7 +173,8 @@ func (d *decoder) askFields(b *block) (fields []fsm.AskField) {
 	}
 	path := join(b.path, "fields")
 	if f.node.Kind != yaml.MappingNode {
-		d.errorf(d.pos(f.node), path, "wrong-type", "fields must be a mapping of names to types, such as {reason: text}, found %s", describe(f.node))
+		d.errorf(d.pos(f.node), path, "wrong-type", "fields must be a mapping of names to types, such as {reason: "+
+			"text}, found %s", describe(f.node))
 		return nil
 	}
 	for _, e := range d.entries(f.node, path) {
@@ -166,7 +182,8 @@ func (d *decoder) askFields(b *block) (fields []fsm.AskField) {
 		typ, ok := d.text(e.val, at, clip(e.name))
 		switch {
 		case !answerWord().MatchString(e.name):
-			d.errorf(d.pos(e.key), at, "bad-key", "%s is no name of a field; expected one word such as reason", quote(e.name))
+			d.errorf(d.pos(e.key), at, "bad-key", "%s is no name of a field; expected one word such as reason",
+				quote(e.name))
 		case slices.Contains(reservedFields, e.name):
 			d.errorf(d.pos(e.key), at, "bad-key", "a field cannot be called %s: every answer has that", quote(e.name))
 		case ok:

@@ -38,7 +38,8 @@ func (d *decoder) include(s *source, what string, by fsm.Pos) bool {
 	}
 	for _, p := range s.problems {
 		if what == "import" {
-			p.Message = strings.Replace(p.Message, "a mapping with name, initial and states", "a mapping with fragments", 1)
+			p.Message = strings.Replace(p.Message, "a mapping with name, initial and states",
+				"a mapping with fragments", 1)
 		}
 		d.add(d.neededBy(p, by))
 	}
@@ -92,7 +93,8 @@ func (d *decoder) need(n *yaml.Node, path, what string, except string) *source {
 		return nil
 	}
 	if !d.include(s, what, pos) {
-		d.errorf(pos, path, "too-large", "a loop is made of at most %d files and %d MiB of text, its own included", MaxFiles, MaxTotal>>20)
+		d.errorf(pos, path, "too-large", "a loop is made of at most %d files and %d MiB of text, its own included",
+			MaxFiles, MaxTotal>>20)
 		return nil
 	}
 	if s.root == nil {
@@ -133,7 +135,8 @@ func (d *decoder) inherit(root *yaml.Node, chain []*source) *yaml.Node {
 // parent reads the file a document inherits from.
 func (d *decoder) parent(key, val *yaml.Node, chain []*source) *source {
 	if isNull(val) {
-		d.errorf(d.pos(key), "from", "null", "from has no value; expected the name of the loop to inherit from, or leave the key out")
+		d.errorf(d.pos(key), "from", "null", "from has no value; expected the name of the loop to inherit from, or "+
+			"leave the key out")
 		return nil
 	}
 	if name, ok := d.text(val, "from", "from"); !ok {
@@ -143,7 +146,8 @@ func (d *decoder) parent(key, val *yaml.Node, chain []*source) *source {
 		return nil
 	}
 	if len(chain) > MaxParents {
-		d.errorf(d.pos(val), "from", "too-deep", "more than %d files inherit from each other: %s", MaxParents, enumerate(d.namesOf(chain)))
+		d.errorf(d.pos(val), "from", "too-deep", "more than %d files inherit from each other: %s", MaxParents,
+			enumerate(d.namesOf(chain)))
 		return nil
 	}
 	here := chain[len(chain)-1]
@@ -153,7 +157,8 @@ func (d *decoder) parent(key, val *yaml.Node, chain []*source) *source {
 	}
 	for i, c := range chain {
 		if c == parent || c.info != nil && os.SameFile(c.info, parent.info) {
-			d.errorf(d.pos(val), "from", "cycle", "the loop would inherit from itself: %s", strings.Join(d.namesOf(append(chain[i:len(chain):len(chain)], parent)), " -> "))
+			d.errorf(d.pos(val), "from", "cycle", "the loop would inherit from itself: %s",
+				strings.Join(d.namesOf(append(chain[i:len(chain):len(chain)], parent)), " -> "))
 			return nil
 		}
 	}

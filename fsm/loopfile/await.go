@@ -12,7 +12,10 @@ import (
 )
 
 // awaitKinds are the keys of wait that say what is waited for.
-var awaitKinds = []string{fsm.AwaitFor, fsm.AwaitAt, fsm.AwaitUntil, fsm.AwaitFile, fsm.AwaitURL, fsm.AwaitRun, fsm.AwaitEvent}
+var awaitKinds = []string{
+	fsm.AwaitFor, fsm.AwaitAt, fsm.AwaitUntil, fsm.AwaitFile, fsm.AwaitURL, fsm.AwaitRun,
+	fsm.AwaitEvent,
+}
 
 // How often a wait looks where it does not say so.
 const (
@@ -31,13 +34,15 @@ func (d *decoder) await(of *block) *fsm.Await {
 	}
 	if n := of.fields["wait"].node; n.Kind != yaml.MappingNode {
 		if !isNull(n) { // that is reported
-			d.errorf(d.pos(n), join(of.path, "wait"), "wrong-type", "wait must be a mapping such as {for: 2h} or {file: ready.txt}, found %s%s", describe(n), awaitHint(n))
+			d.errorf(d.pos(n), join(of.path, "wait"), "wrong-type",
+				"wait must be a mapping such as {for: 2h} or {file: ready.txt}, found %s%s", describe(n), awaitHint(n))
 		}
 		return nil
 	}
 	b := of.sub("wait")
 	a := &fsm.Await{
-		For: b.duration("for"), At: b.text("at"), Until: b.text("until"), File: b.text("file"), URL: b.text("url"), Run: b.text("run"), Event: b.text("event"),
+		For: b.duration("for"), At: b.text("at"), Until: b.text("until"), File: b.text("file"), URL: b.text("url"),
+		Run: b.text("run"), Event: b.text("event"),
 		Status: b.text("status"), Every: b.duration("every"), Most: b.duration("max"), Backoff: b.number("backoff"),
 	}
 	kind, ok := d.awaitKind(of, b)
@@ -76,12 +81,14 @@ func (d *decoder) awaitKind(of, b *block) (string, bool) {
 	}
 	switch len(named) {
 	case 0:
-		d.errorf(of.pos("wait"), b.path, "missing-key", "wait does not say what for; expected one of %s", enumerate(awaitKinds))
+		d.errorf(of.pos("wait"), b.path, "missing-key", "wait does not say what for; expected one of %s",
+			enumerate(awaitKinds))
 		return "", false
 	case 1:
 		return named[0], b.fields[named[0]].val != nil
 	}
-	d.errorf(b.keyPos(named[1]), join(b.path, named[1]), "conflict", "wait is for one thing, and this one has %s; use a state for each", enumerate(named))
+	d.errorf(b.keyPos(named[1]), join(b.path, named[1]), "conflict",
+		"wait is for one thing, and this one has %s; use a state for each", enumerate(named))
 	return "", false
 }
 
@@ -102,9 +109,11 @@ func (d *decoder) awaitText(b *block, kind string) {
 			d.errorf(d.pos(f.node), path, "bad-value", "%v", err)
 		}
 	case kind == fsm.AwaitURL && fixed && !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://"):
-		d.errorf(d.pos(f.node), path, "bad-value", "url is %s; expected an address that begins with http:// or https://", quote(text))
+		d.errorf(d.pos(f.node), path, "bad-value",
+			"url is %s; expected an address that begins with http:// or https://", quote(text))
 	case kind == fsm.AwaitEvent && fixed && strings.ContainsAny(text, "\r\n"):
-		d.errorf(d.pos(f.node), path, "bad-value", "event is the name of a signal, and this one has several lines; expected a name such as deploy-finished")
+		d.errorf(d.pos(f.node), path, "bad-value", "event is the name of a signal, and this one has several lines; "+
+			"expected a name such as deploy-finished")
 	case kind == fsm.AwaitRun && strings.TrimSpace(text) == "${run.id}":
 		d.errorf(d.pos(f.node), path, "conflict", "the run would wait for its own end, which never comes")
 	}
@@ -116,7 +125,8 @@ func (d *decoder) awaitStatus(a *fsm.Await, b *block, kind string) {
 	path := join(b.path, "status")
 	switch {
 	case given && kind != fsm.AwaitURL && kind != fsm.AwaitRun:
-		d.errorf(d.pos(f.key), path, "conflict", "status says what a url is to answer or how a run is to end; this wait is for %s", awaitNoun(kind))
+		d.errorf(d.pos(f.key), path, "conflict", "status says what a url is to answer or how a run is to end; this "+
+			"wait is for %s", awaitNoun(kind))
 	case kind == fsm.AwaitRun && !given:
 		a.Status = fsm.RunCompleted
 	case kind == fsm.AwaitRun && f.val != nil:
@@ -134,7 +144,8 @@ func (d *decoder) awaitLooks(a *fsm.Await, b *block, kind string) {
 		a.Backoff = 0
 		for _, key := range []string{"every", "backoff", "max"} {
 			if b.has(key) {
-				d.errorf(b.keyPos(key), join(b.path, key), "conflict", "%s says how often is looked, and a wait for %s does not look", key, awaitNoun(kind))
+				d.errorf(b.keyPos(key), join(b.path, key), "conflict",
+					"%s says how often is looked, and a wait for %s does not look", key, awaitNoun(kind))
 			}
 		}
 		return
@@ -150,9 +161,13 @@ func (d *decoder) awaitLooks(a *fsm.Await, b *block, kind string) {
 		a.Most = max(mostLook, a.Every)
 	case b.fields["max"].val == nil || a.Every == 0:
 	case !b.has("backoff"):
-		d.errorf(b.keyPos("max"), join(b.path, "max"), "missing-key", "max is the longest time between two looks, which only grows with backoff; add backoff: 2, or for a limit on the whole wait give the state a timeout")
+		d.errorf(b.keyPos("max"), join(b.path, "max"), "missing-key",
+			"max is the longest time between two looks, which only grows with backoff; add backoff: 2, or for a "+
+				"limit on the whole wait give the state a timeout")
 	case a.Most < a.Every:
-		d.errorf(b.pos("max"), join(b.path, "max"), "range", "max is %s, less than the first time between two looks; expected at least what every says", clip(b.fields["max"].node.Value))
+		d.errorf(b.pos("max"), join(b.path, "max"), "range",
+			"max is %s, less than the first time between two looks; expected at least what every says",
+			clip(b.fields["max"].node.Value))
 	}
 }
 
@@ -160,7 +175,10 @@ func awaitNoun(kind string) string {
 	if kind == fsm.AwaitFor || kind == fsm.AwaitAt {
 		return "a time"
 	}
-	return map[string]string{fsm.AwaitUntil: "a script", fsm.AwaitFile: "a file", fsm.AwaitURL: "a url", fsm.AwaitRun: "a run", fsm.AwaitEvent: "an event"}[kind]
+	return map[string]string{
+		fsm.AwaitUntil: "a script", fsm.AwaitFile: "a file", fsm.AwaitURL: "a url",
+		fsm.AwaitRun: "a run", fsm.AwaitEvent: "an event",
+	}[kind]
 }
 
 // notInWaits are keys that have no effect in a state that waits, and why.
@@ -187,11 +205,13 @@ func (d *decoder) checkAwait(s *stateDecl) {
 	}
 	switch {
 	case b.has("wait") && b.has("ask"):
-		report("ask", "conflict", "a state waits or asks; this one has both: give each a state of its own, or the question a timeout")
+		report("ask", "conflict", "a state waits or asks; this one has both: give each a state of its own, or the "+
+			"question a timeout")
 	case s.Loop != "":
 		report(key, "conflict", "a state %s or runs a loop; this one has both: give %s a state of its own", does, key)
 	case s.Action != "":
-		report(key, "conflict", "a state %s or acts; this one has %s and action: give %s a state of its own", does, key, key)
+		report(key, "conflict", "a state %s or acts; this one has %s and action: give %s a state of its own", does,
+			key, key)
 	case s.Terminal:
 		report(key, "conflict", "the run ends in a terminal state, so it %s nothing there", does)
 	}
@@ -208,19 +228,25 @@ func (d *decoder) checkAwait(s *stateDecl) {
 	switch {
 	case s.Each != nil || s.branch: // one whose time is up comes to no
 	case timed && !leads && s.On["timeout"] == "" && s.On["no"] == "" && s.On["error"] == "":
-		report("timeout", "no-transition", "the state does not say where to go when its time is up; add on_timeout%s", d.whyNotOtherwise())
+		report("timeout", "no-transition", "the state does not say where to go when its time is up; add on_timeout%s",
+			d.whyNotOtherwise())
 	case !timed && b.given("on_timeout") && !b.has("timeout"):
-		report("on_timeout", "missing-key", "on_timeout needs timeout, which says how long to wait; without it the wait does not end before it came")
+		report("on_timeout", "missing-key", "on_timeout needs timeout, which says how long to wait; without it the "+
+			"wait does not end before it came")
 	case timed && s.Await.For > 0 && s.Timeout <= s.Await.For:
-		report("timeout", "range", "timeout is %s and the wait takes longer, so it always times out", clip(b.fields["timeout"].node.Value))
+		report("timeout", "range", "timeout is %s and the wait takes longer, so it always times out",
+			clip(b.fields["timeout"].node.Value))
 	}
 	if s.Await.Ask != nil {
 		return
 	}
 	if !timed && b.given("on_no") && s.Await.Run == "" && s.On["no"] != d.aside {
-		d.warnf(b.keyPos("on_no"), join(b.path, "on_no"), "ignored", "on_no is never followed: a wait for %s without a timeout says yes or does not end", awaitNoun(s.Await.Kind()))
+		d.warnf(b.keyPos("on_no"), join(b.path, "on_no"), "ignored",
+			"on_no is never followed: a wait for %s without a timeout says yes or does not end",
+			awaitNoun(s.Await.Kind()))
 	}
 	if s.Await.Run != "" && !leads && s.On["no"] == "" && s.On["error"] == "" && s.Await.Status != fsm.RunEnded {
-		report("wait", "no-transition", "the state does not say where to go when the run ends otherwise; add on_no, or wait for status: ended%s", d.whyNotOtherwise())
+		report("wait", "no-transition", "the state does not say where to go when the run ends otherwise; add on_no, "+
+			"or wait for status: ended%s", d.whyNotOtherwise())
 	}
 }

@@ -11,7 +11,8 @@ import (
 func BenchmarkLoad(b *testing.B) {
 	var plain, made strings.Builder
 	for i := range 10_000 {
-		fmt.Fprintf(&plain, "  s%d:\n    action: |\n      set -eu\n      make step-%d\n    on_yes: s%d\n    on_no: s0\n", i, i, i+1)
+		fmt.Fprintf(&plain, "  s%d:\n    action: |\n      set -eu\n      make step-%d\n    on_yes: s%d\n"+
+			"    on_no: s0\n", i, i, i+1)
 		fmt.Fprintf(&made, "  s%d: {fragment: gate, with: {n: %d}, on_yes: s%d}\n", i, i, i+1)
 	}
 	const head, end = "name: n\ndescription: d\ninitial: s0\n", "  s10000: {terminal: true}\n"
@@ -19,7 +20,8 @@ func BenchmarkLoad(b *testing.B) {
 		"plain.yaml": head + "states:\n" + plain.String() + end,
 		"made.yaml":  head + "import: [gates.yaml]\nstates:\n" + made.String() + end,
 		"heir.yaml":  "from: plain\nstates:\n" + strings.ReplaceAll(plain.String(), "on_no: s0", "timeout: 5"),
-		"gates.yaml": "fragments:\n  gate:\n    parameters: {n: {type: integer, required: true}}\n    action: make step-${param.n}\n    on_no: s0\n",
+		"gates.yaml": "fragments:\n  gate:\n    parameters: {n: {type: integer, required: true}}\n" +
+			"    action: make step-${param.n}\n    on_no: s0\n",
 	})
 	for _, name := range []string{"plain", "made", "heir"} {
 		b.Run(name, func(b *testing.B) {
@@ -38,9 +40,13 @@ func BenchmarkLoadMany(b *testing.B) {
 	}
 	for i := range 100 {
 		var s strings.Builder
-		fmt.Fprintf(&s, "name: loop%d\ndescription: Does something.\nfrom: base\nimport: [lib/gate.yaml]\nparameters: {goal: {type: string}}\nstates:\n  child: {loop: loop%d, with: {goal: x}, on_yes: done}\n", i, (i+1)%100)
+		fmt.Fprintf(&s, "name: loop%d\ndescription: Does something.\nfrom: base\nimport: [lib/gate.yaml]\n"+
+			"parameters: {goal: {type: string}}\nstates:\n  child: {loop: loop%d, with: {goal: x}, on_yes: done}\n",
+			i, (i+1)%100)
 		for n := 0; s.Len() < 10_000; n++ {
-			fmt.Fprintf(&s, "  s%d:\n    fragment: gate\n    action: |\n      set -euo pipefail\n      echo \"${context.goal} $${x}\" | tee out.txt\n    on_yes: s%d\n    on_no: child\n", n, max(0, n-1))
+			fmt.Fprintf(&s, "  s%d:\n    fragment: gate\n    action: |\n      set -euo pipefail\n"+
+				"      echo \"${context.goal} $${x}\" | tee out.txt\n    on_yes: s%d\n    on_no: child\n", n,
+				max(0, n-1))
 		}
 		files[fmt.Sprintf("loop%d.yaml", i)] = s.String()
 	}

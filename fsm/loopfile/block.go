@@ -34,7 +34,8 @@ type field struct {
 func (d *decoder) block(n *yaml.Node, in Where, path string) *block {
 	b := &block{d: d, in: in, at: n, path: path, fields: map[string]field{}}
 	if n.Kind != yaml.MappingNode {
-		d.errorf(d.pos(n), path, "wrong-type", "%s must be a mapping, found %s%s", in.phrase(), describe(n), notMapping(n, in))
+		d.errorf(d.pos(n), path, "wrong-type", "%s must be a mapping, found %s%s", in.phrase(), describe(n),
+			notMapping(n, in))
 		return b
 	}
 	b.order = d.entries(n, path)
@@ -211,7 +212,8 @@ func (d *decoder) ints(n *yaml.Node, path string, key *Key) any {
 	out := make([]int, 0, len(n.Content))
 	for i, c := range n.Content {
 		c, at := deref(c), path+"["+strconv.Itoa(i)+"]"
-		if v, ok := d.int(c, at, "an entry of "+key.Name); ok && d.limits(key, "an entry of "+key.Name, c, float64(v), at) {
+		if v, ok := d.int(c, at, "an entry of "+key.Name); ok &&
+			d.limits(key, "an entry of "+key.Name, c, float64(v), at) {
 			out = append(out, v)
 		}
 	}
@@ -256,7 +258,8 @@ func (d *decoder) allowed(key *Key, n *yaml.Node, s, path string) {
 	if key.Advisory {
 		report = d.warnf
 	}
-	report(d.pos(n), path, "bad-value", "%s is not a value of %s%s (values: %s)", quote(s), key.full(), meant, enumerate(key.Values))
+	report(d.pos(n), path, "bad-value", "%s is not a value of %s%s (values: %s)", quote(s), key.full(), meant,
+		enumerate(key.Values))
 }
 
 // maxSeconds is what a time.Duration holds, rounded down.
@@ -328,7 +331,10 @@ func (b *block) sub(name string) *block {
 	n := f.node
 	if key.Short != "" && n.Kind == yaml.ScalarNode {
 		at := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key.Short, Line: n.Line, Column: n.Column}
-		n = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{&at, n}, Line: n.Line, Column: n.Column}
+		n = &yaml.Node{
+			Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{&at, n}, Line: n.Line,
+			Column: n.Column,
+		}
 	}
 	s := b.d.block(n, key.Block, join(b.path, name))
 	s.unknown()
@@ -339,15 +345,20 @@ func (b *block) sub(name string) *block {
 func (b *block) unknown() {
 	for _, e := range b.other {
 		if b.d.lostText(b.at, e) {
-			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s has no value and is not a key of %s; the comma before it ended a text: put that text in quotes", quote(e.name), b.in.phrase())
+			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key",
+				"%s has no value and is not a key of %s; the comma before it ended a text: put that text in quotes",
+				quote(e.name), b.in.phrase())
 			continue
 		}
 		// it would limit or keep nothing
-		if slices.Contains([]Where{InSandbox, InGuard, InCheck, InVelocity, InQuota, InMemory, InRemember}, b.in) || slices.Contains(inSuite, b.in) {
-			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s%s", quote(e.name), b.in.phrase(), elsewhere(e.name, b.in))
+		if slices.Contains([]Where{InSandbox, InGuard, InCheck, InVelocity, InQuota, InMemory, InRemember}, b.in) ||
+			slices.Contains(inSuite, b.in) {
+			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s%s", quote(e.name),
+				b.in.phrase(), elsewhere(e.name, b.in))
 			continue
 		}
-		b.d.warnf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s and has no effect%s", quote(e.name), b.in.phrase(), elsewhere(e.name, b.in))
+		b.d.warnf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s and has no effect%s",
+			quote(e.name), b.in.phrase(), elsewhere(e.name, b.in))
 	}
 }
 

@@ -29,7 +29,9 @@ func (d *decoder) call(s *stateDecl) *fsm.Call {
 	of := s.b
 	if !of.has("call") {
 		if s.ActionType == httpType && !s.open {
-			d.errorf(of.keyPos("action_type"), join(of.path, "action_type"), "missing-key", "action_type: http makes the request that call describes, and this state has no call; write call: {url: \"https://…\"}")
+			d.errorf(of.keyPos("action_type"), join(of.path, "action_type"), "missing-key",
+				"action_type: http makes the request that call describes, and this state has no call; write call: "+
+					"{url: \"https://…\"}")
 		}
 		return nil
 	}
@@ -39,12 +41,16 @@ func (d *decoder) call(s *stateDecl) *fsm.Call {
 			if n.Kind == yaml.ScalarNode && n.Value != "" {
 				hint = "; write {url: " + quote(n.Value) + "}"
 			}
-			d.errorf(d.pos(n), join(of.path, "call"), "wrong-type", "call must be a mapping such as {url: \"https://example.com/health\"}, found %s%s", describe(n), hint)
+			d.errorf(d.pos(n), join(of.path, "call"), "wrong-type",
+				"call must be a mapping such as {url: \"https://example.com/health\"}, found %s%s", describe(n), hint)
 		}
 		return nil
 	}
 	b := of.sub("call")
-	c := &fsm.Call{Method: b.text("method"), URL: b.text("url"), Body: b.text("body"), HasBody: b.given("body"), Headers: d.callHeaders(b)}
+	c := &fsm.Call{
+		Method: b.text("method"), URL: b.text("url"), Body: b.text("body"), HasBody: b.given("body"),
+		Headers: d.callHeaders(b),
+	}
 	if b.has("json") {
 		c.HasJSON = true
 		if f := b.fields["json"]; !isNull(f.node) {
@@ -70,7 +76,8 @@ func (d *decoder) checkCallURL(b *block, c *fsm.Call) {
 	case strings.TrimSpace(c.URL) == "":
 		d.errorf(d.pos(f.node), path, "range", "url is empty")
 	case fixed && !webAddress(c.URL):
-		d.errorf(d.pos(f.node), path, "bad-value", "url is %s; expected an address that begins with http:// or https://", quote(c.URL))
+		d.errorf(d.pos(f.node), path, "bad-value",
+			"url is %s; expected an address that begins with http:// or https://", quote(c.URL))
 	case strings.ContainsAny(c.URL, "\r\n"):
 		d.errorf(d.pos(f.node), path, "bad-value", "url has several lines; an address is one line")
 	}
@@ -93,7 +100,8 @@ func (d *decoder) checkCallBody(b *block, c *fsm.Call) {
 			return
 		}
 		if c.Method == "GET" || c.Method == "HEAD" {
-			report(key, "conflict", "a %s request has no body; use method: POST, or put the values into the url", c.Method)
+			report(key, "conflict", "a %s request has no body; use method: POST, or put the values into the url",
+				c.Method)
 		}
 	}
 }
@@ -106,7 +114,8 @@ func (d *decoder) callHeaders(b *block) *value.Map {
 	}
 	path := join(b.path, "headers")
 	if f.node.Kind != yaml.MappingNode {
-		d.errorf(d.pos(f.node), path, "wrong-type", "headers must be a mapping of names to texts, such as {Accept: application/json}, found %s", describe(f.node))
+		d.errorf(d.pos(f.node), path, "wrong-type", "headers must be a mapping of names to texts, such as {Accept: "+
+			"application/json}, found %s", describe(f.node))
 		return nil
 	}
 	headers := value.NewMap()
@@ -117,7 +126,8 @@ func (d *decoder) callHeaders(b *block) *value.Map {
 		lower := strings.ToLower(e.name)
 		switch {
 		case !headerName().MatchString(e.name):
-			d.errorf(d.pos(e.key), at, "bad-key", "%s is not the name of a header; expected one such as Authorization", quote(e.name))
+			d.errorf(d.pos(e.key), at, "bad-key",
+				"%s is not the name of a header; expected one such as Authorization", quote(e.name))
 		case slices.Contains(ownHeaders, lower):
 			d.errorf(d.pos(e.key), at, "bad-key", "the header %s is made from the request itself; take it away", e.name)
 		case seen[lower]:
@@ -125,7 +135,8 @@ func (d *decoder) callHeaders(b *block) *value.Map {
 		case ok && isNull(e.val):
 			d.errorf(d.pos(e.val), at, "null", "the header %s has no value", quote(e.name))
 		case ok && strings.ContainsAny(strings.TrimRight(text, "\n"), "\r\n"):
-			d.errorf(d.pos(e.val), at, "bad-value", "the header %s has several lines; a header is one line", quote(e.name))
+			d.errorf(d.pos(e.val), at, "bad-value", "the header %s has several lines; a header is one line",
+				quote(e.name))
 		case ok:
 			headers.Set(e.name, strings.TrimSpace(text))
 		}
@@ -139,7 +150,8 @@ var notInCalls = []struct{ key, why string }{
 	{"action", "the request is the action"},
 	{"params", "they belong to a tool; a request has a body or json"},
 	{"loop", "a state makes a request or runs a loop: give each a state of its own"},
-	{"wait", "a state makes a request or waits: give each a state of its own; wait: {url: …} asks until an address answers"},
+	{"wait", "a state makes a request or waits: give each a state of its own; wait: {url: …} asks until an " +
+		"address answers"},
 	{"ask", "a state makes a request or asks a person: give each a state of its own"},
 	{"agent", "no agent is asked"},
 	{"tools", "no agent is asked"},
@@ -155,7 +167,8 @@ func (d *decoder) checkCall(s *stateDecl) {
 		d.errorf(b.keyPos(key), join(b.path, key), rule, format, args...)
 	}
 	if b.has("action_type") && s.ActionType != httpType {
-		report("action_type", "conflict", "call makes a request, which is action_type: http, and this state says %s; leave action_type out", quote(s.ActionType))
+		report("action_type", "conflict", "call makes a request, which is action_type: http, and this state says "+
+			"%s; leave action_type out", quote(s.ActionType))
 	}
 	if s.mayEnd() {
 		report("call", "conflict", "the run ends in a terminal state, so it makes no request there")

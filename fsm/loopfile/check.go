@@ -18,8 +18,10 @@ func (d *decoder) check(l *fsm.Loop, decls []*stateDecl, b *block) {
 		terminal = terminal || s.mayEnd()
 		open = open || s.open
 	}
-	if b.has("states") && b.fields["states"].node.Kind == yaml.MappingNode && !terminal && !open && len(decls) == len(l.States) {
-		d.errorf(b.keyPos("states"), "states", "no-terminal", "no state is terminal, so a run could never end well; mark one with terminal: true")
+	if b.has("states") && b.fields["states"].node.Kind == yaml.MappingNode && !terminal && !open &&
+		len(decls) == len(l.States) {
+		d.errorf(b.keyPos("states"), "states", "no-terminal",
+			"no state is terminal, so a run could never end well; mark one with terminal: true")
 	}
 	if !d.partial {
 		d.checkTargets(l)
@@ -66,11 +68,13 @@ func (d *decoder) checkTargets(l *fsm.Loop) {
 		}
 		switch {
 		case t.name == "":
-			d.errorf(t.pos, t.path, "unknown-state", "a target is empty; expected the name of a state: %s", enumerate(l.Order))
+			d.errorf(t.pos, t.path, "unknown-state", "a target is empty; expected the name of a state: %s",
+				enumerate(l.Order))
 		case t.top && (t.name == fsm.Current || strings.Contains(t.name, "${")):
 			d.errorf(t.pos, t.path, "unknown-state", "%s must be the name of a state, not %s", t.path, quote(t.name))
 		default:
-			d.errorf(t.pos, t.path, "unknown-state", "%s is not a state of this loop%s (states: %s)", quote(t.name), hint, enumerate(l.Order))
+			d.errorf(t.pos, t.path, "unknown-state", "%s is not a state of this loop%s (states: %s)", quote(t.name),
+				hint, enumerate(l.Order))
 		}
 	}
 }

@@ -76,7 +76,9 @@ func (d *decoder) contract(c contract) {
 	for _, e := range d.entries(c.given, c.path) {
 		p := declared[e.name]
 		if p == nil {
-			d.errorf(d.pos(e.key), join(c.path, e.name), "unknown-binding", "%s has no parameter %s%s (parameters: %s, declared at %v)", c.what, quote(e.name), didYouMean(e.name, names), enumerate(names), c.params[0].Pos)
+			d.errorf(d.pos(e.key), join(c.path, e.name), "unknown-binding",
+				"%s has no parameter %s%s (parameters: %s, declared at %v)", c.what, quote(e.name),
+				didYouMean(e.name, names), enumerate(names), c.params[0].Pos)
 			continue
 		}
 		v, _ := c.values.Get(e.name)
@@ -84,12 +86,14 @@ func (d *decoder) contract(c contract) {
 			continue
 		}
 		if err := p.Check(v); err != nil {
-			d.errorf(d.pos(e.val), join(c.path, e.name), "parameter-type", "the parameter %s of %s: %v (declared at %v)", quote(e.name), c.what, err, p.Pos)
+			d.errorf(d.pos(e.val), join(c.path, e.name), "parameter-type",
+				"the parameter %s of %s: %v (declared at %v)", quote(e.name), c.what, err, p.Pos)
 		}
 	}
 	for _, p := range c.params {
 		if _, ok := c.values.Get(p.Name); !ok && p.Required && !c.optional[p.Name] {
-			d.errorf(c.pos, join(c.path, p.Name), "missing-parameter", "%s needs the parameter %s (%s, declared at %v); give it in with", c.what, quote(p.Name), p.Type, p.Pos)
+			d.errorf(c.pos, join(c.path, p.Name), "missing-parameter",
+				"%s needs the parameter %s (%s, declared at %v); give it in with", c.what, quote(p.Name), p.Type, p.Pos)
 		}
 	}
 }
@@ -100,16 +104,22 @@ func (d *decoder) composition(s *stateDecl) {
 	if s.Loop != "" {
 		d.calls = append(d.calls, call{state: s.State, b: b, path: s.path, beside: d.joins})
 		if b.given("action") {
-			d.errorf(b.keyPos("action"), join(s.path, "action"), "conflict", "a state runs either a loop or an action; this one has both")
+			d.errorf(b.keyPos("action"), join(s.path, "action"), "conflict",
+				"a state runs either a loop or an action; this one has both")
 		}
 		if b.given("on_interrupted") && s.Each == nil {
-			d.warnf(b.keyPos("on_interrupted"), join(s.path, "on_interrupted"), "ignored", "on_interrupted has no effect where a loop runs: a run that was interrupted in it continues inside it; give the key to a state of that loop")
+			d.warnf(b.keyPos("on_interrupted"), join(s.path, "on_interrupted"), "ignored",
+				"on_interrupted has no effect where a loop runs: a run that was interrupted in it continues inside "+
+					"it; give the key to a state of that loop")
 		}
 		if b.given("idempotent") && s.Once && s.Each == nil {
-			d.warnf(b.keyPos("idempotent"), join(s.path, "idempotent"), "ignored", "idempotent has no effect where a loop runs: a run that was interrupted in it continues inside it; give the key to the states of that loop whose actions must not be repeated")
+			d.warnf(b.keyPos("idempotent"), join(s.path, "idempotent"), "ignored",
+				"idempotent has no effect where a loop runs: a run that was interrupted in it continues inside it; "+
+					"give the key to the states of that loop whose actions must not be repeated")
 		}
 		if s.With.Len() > 0 && s.Passthrough {
-			d.errorf(b.keyPos("context_passthrough"), join(s.path, "context_passthrough"), "conflict", "context_passthrough hands over the whole context, with only what it says; use one of the two")
+			d.errorf(b.keyPos("context_passthrough"), join(s.path, "context_passthrough"), "conflict",
+				"context_passthrough hands over the whole context, with only what it says; use one of the two")
 		}
 		return
 	}
@@ -117,13 +127,16 @@ func (d *decoder) composition(s *stateDecl) {
 		return
 	}
 	if s.With.Len() > 0 {
-		d.errorf(b.keyPos("with"), join(s.path, "with"), "missing-key", "with gives values to a loop or a fragment; this state has neither")
+		d.errorf(b.keyPos("with"), join(s.path, "with"), "missing-key",
+			"with gives values to a loop or a fragment; this state has neither")
 	}
 	if s.Worktree != "" {
-		d.errorf(b.keyPos("worktree"), join(s.path, "worktree"), "missing-key", "worktree says where a loop or branches run; this state has neither")
+		d.errorf(b.keyPos("worktree"), join(s.path, "worktree"), "missing-key",
+			"worktree says where a loop or branches run; this state has neither")
 	}
 	if s.Passthrough {
-		d.warnf(b.keyPos("context_passthrough"), join(s.path, "context_passthrough"), "ignored", "context_passthrough has no effect without a loop to hand the context to")
+		d.warnf(b.keyPos("context_passthrough"), join(s.path, "context_passthrough"), "ignored",
+			"context_passthrough has no effect without a loop to hand the context to")
 	}
 }
 
@@ -144,7 +157,8 @@ func (d *decoder) children() {
 		if _, missing := errors.AsType[*NotFoundError](err); missing {
 			d.errorf(d.pos(at), join(c.path, "loop"), "unknown-loop", "%v", err)
 		} else if err != nil {
-			d.errorf(d.pos(at), join(c.path, "loop"), "unreadable", "%s cannot be looked for: %v", quote(c.state.Loop), err)
+			d.errorf(d.pos(at), join(c.path, "loop"), "unreadable", "%s cannot be looked for: %v",
+				quote(c.state.Loop), err)
 		}
 		if err != nil {
 			continue
@@ -157,9 +171,12 @@ func (d *decoder) children() {
 		switch {
 		case u == nil:
 		case u.err != nil:
-			d.warnf(pos, join(c.path, "loop"), "broken-loop", "the loop %s cannot be read: %s", quote(c.state.Loop), cause(u.path, u.err))
+			d.warnf(pos, join(c.path, "loop"), "broken-loop", "the loop %s cannot be read: %s", quote(c.state.Loop),
+				cause(u.path, u.err))
 		case u.broken:
-			d.warnf(pos, join(c.path, "loop"), "broken-loop", "the loop %s has errors of its own, so this state will fail; see them with: loops validate %s", quote(c.state.Loop), printable(d.loader.short(u.path)))
+			d.warnf(pos, join(c.path, "loop"), "broken-loop",
+				"the loop %s has errors of its own, so this state will fail; see them with: loops validate %s",
+				quote(c.state.Loop), printable(d.loader.short(u.path)))
 		default:
 			d.bindChild(c, u.made)
 		}
@@ -179,8 +196,11 @@ func (d *decoder) sharedScopes(units []*unit) {
 				continue
 			}
 			if a, b, both := overlap(units[i].made.Scope, units[j].made.Scope); both {
-				d.errorf(c.b.pos("loop"), join(c.path, "loop"), "conflict", "the branches %s and %s run side by side and write the same files: the scope of %s has %s, that of %s has %s; give the state worktree: true, or do one after the other",
-					quote(other.state.Name), quote(c.state.Name), quote(c.state.Loop), quote(a), quote(other.state.Loop), quote(b))
+				d.errorf(c.b.pos("loop"), join(c.path, "loop"), "conflict",
+					"the branches %s and %s run side by side and write the same files: the scope of %s has %s, that "+
+						"of %s has %s; give the state worktree: true, or do one after the other",
+					quote(other.state.Name), quote(c.state.Name), quote(c.state.Loop), quote(a),
+					quote(other.state.Loop), quote(b))
 				break
 			}
 		}
@@ -193,7 +213,8 @@ func overlap(a, b []string) (x, y string, both bool) {
 	for _, x := range a {
 		for _, y := range b {
 			p, q := path.Clean(x), path.Clean(y)
-			if !strings.Contains(x+y, "${") && (p == q || p == "." || q == "." || strings.HasPrefix(p, q+"/") || strings.HasPrefix(q, p+"/")) {
+			if !strings.Contains(x+y, "${") &&
+				(p == q || p == "." || q == "." || strings.HasPrefix(p, q+"/") || strings.HasPrefix(q, p+"/")) {
 				return x, y, true
 			}
 		}
@@ -262,7 +283,9 @@ func (d *decoder) strayBindings(c call, child *fsm.Loop) {
 			continue
 		}
 		if meant := near(e.name, known); meant != "" {
-			d.warnf(d.pos(e.key), join(join(c.path, "with"), e.name), "unknown-binding", "the context of the loop %s has no key %s; did you mean %s?", quote(c.state.Loop), quote(e.name), quote(meant))
+			d.warnf(d.pos(e.key), join(join(c.path, "with"), e.name), "unknown-binding",
+				"the context of the loop %s has no key %s; did you mean %s?", quote(c.state.Loop), quote(e.name),
+				quote(meant))
 		}
 	}
 }

@@ -61,7 +61,8 @@ func (w *documenter) block(n *yaml.Node, in Where) *value.Map {
 		switch {
 		case in == InState && name == "fragment_name":
 			continue // what it brought is here already, and nothing depends on its name
-		case key != nil && key.Alias != "" && !slices.ContainsFunc(entries, func(e entry) bool { return e.name == key.Alias }):
+		case key != nil && key.Alias != "" &&
+			!slices.ContainsFunc(entries, func(e entry) bool { return e.name == key.Alias }):
 			name = key.Alias
 		}
 		if w.count(len(name)); w.full() {

@@ -18,7 +18,8 @@ func TestDraft(t *testing.T) {
 		return path
 	}
 	l := &Loader{}
-	broken := write("broken.yaml", "name: n\ndescription: d\ninitial: b\nstates:\n  a: {action: echo, next: c}\n  c: {terminal: ture}\n")
+	broken := write("broken.yaml", "name: n\ndescription: d\ninitial: b\nstates:\n  a: {action: echo, next: c}\n"+
+		"  c: {terminal: ture}\n")
 	if loop, problems, err := l.Load(broken); loop != nil || len(problems) != 2 || err != nil {
 		t.Fatalf("%v, %v, %v", loop, problems, err)
 	}

@@ -32,7 +32,8 @@ func (l *Loader) Effective(path string, origins bool) (text []byte, problems []f
 	}
 	w.mapping(u.dec.merged, 0)
 	if w.out.Len() > maxShown {
-		return nil, u.problems, fmt.Errorf("%s comes to more than %d MiB with its aliases written out", path, maxShown>>20)
+		return nil, u.problems, fmt.Errorf("%s comes to more than %d MiB with its aliases written out", path,
+			maxShown>>20)
 	}
 	return w.out.Bytes(), u.problems, nil
 }

@@ -109,7 +109,8 @@ func checkEffective(t *testing.T, l *Loader, path string) bool {
 		}
 		again, problems := Parse("shown.yaml", text, nil)
 		if again == nil {
-			t.Errorf("%s: what is shown does not load:\n%s\n%s", path, Render(problems, func(string) []byte { return text }, false), text)
+			t.Errorf("%s: what is shown does not load:\n%s\n%s", path,
+				Render(problems, func(string) []byte { return text }, false), text)
 			continue
 		}
 		if !reflect.DeepEqual(content(again), content(loop)) {
@@ -123,13 +124,17 @@ func checkEffective(t *testing.T, l *Loader, path string) bool {
 func TestEffectiveLoads(t *testing.T) {
 	t.Parallel()
 	n := 0
-	for _, dir := range []string{"testdata", "../lint/testdata", "../testdata", "../../.loops.example", conformanceCases(t), catalog} {
+	for _, dir := range []string{
+		"testdata", "../lint/testdata", "../testdata", "../../.loops.example",
+		conformanceCases(t), catalog,
+	} {
 		l := &Loader{Catalog: catalog + "/catalog"}
 		err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 			if err != nil && dir == catalog {
 				return nil // not part of this repository
 			}
-			if err == nil && filepath.Ext(path) == ".yaml" && !IsSuite(path) && e.Type().IsRegular() && checkEffective(t, l, path) {
+			if err == nil && filepath.Ext(path) == ".yaml" && !IsSuite(path) && e.Type().IsRegular() &&
+				checkEffective(t, l, path) {
 				n++
 			}
 			return err
@@ -177,10 +182,14 @@ type randomLoop struct{ *rand.Rand }
 func (r *randomLoop) oneOf(words ...string) string { return words[r.IntN(len(words))] }
 
 var oddTexts = []string{
-	"plain", "two words", "yes", "NO", "null", "~", "", " ", "5", "0x1f", "1e3", "1_000", "010", "08", ".inf", "2024-01-02", "12:30", "<<", "=", "-", "- a", "a: b", "a:", ": a",
-	"# no comment", "a # comment", "a#b", "'", "\"", "\\", "it's", "${context.x}", "$${x}", "{a}", "[a]", "a, b", "&a", "*a", "!a", "|", ">", "%x", "@x", "`x`", "?", "? a", "---", "...",
-	"one\ntwo", "one\ntwo\n", "one\n\n\ntwo\n\n", "\none", "  indented\nless", "\ttab\nx", "trailing \nx", "a\n \nb", "a\n\t\nb", "x\n  deeper\n", "\n", "\n\n", "cr\r\nlf", "nel\u0085x", "ls\u2028x", "bom\ufeffx",
-	"bell\x07", "\x00", "\x1b[0m", "\u00a0nbsp", "e\u0301", "日本語", "😀\n😀", "\u200b", "\ufffd", strings.Repeat("long ", 300), strings.Repeat("x\n", 200) + "end",
+	"plain", "two words", "yes", "NO", "null", "~", "", " ", "5", "0x1f", "1e3", "1_000", "010", "08", ".inf",
+	"2024-01-02", "12:30", "<<", "=", "-", "- a", "a: b", "a:", ": a",
+	"# no comment", "a # comment", "a#b", "'", "\"", "\\", "it's", "${context.x}", "$${x}", "{a}", "[a]", "a, b",
+	"&a", "*a", "!a", "|", ">", "%x", "@x", "`x`", "?", "? a", "---", "...",
+	"one\ntwo", "one\ntwo\n", "one\n\n\ntwo\n\n", "\none", "  indented\nless", "\ttab\nx", "trailing \nx", "a\n \nb",
+	"a\n\t\nb", "x\n  deeper\n", "\n", "\n\n", "cr\r\nlf", "nel\u0085x", "ls\u2028x", "bom\ufeffx",
+	"bell\x07", "\x00", "\x1b[0m", "\u00a0nbsp", "e\u0301", "日本語", "😀\n😀", "\u200b", "\ufffd",
+	strings.Repeat("long ", 300), strings.Repeat("x\n", 200) + "end",
 }
 
 func (r *randomLoop) text() string {
@@ -194,7 +203,8 @@ func (r *randomLoop) scalar() *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode}
 	switch r.IntN(10) {
 	case 0:
-		n.Value = r.oneOf("5", "-3", "1.50", "1e3", ".inf", "true", "no", "On", "~", "null", "0o17", "123456789012345678901234567890", "2024-01-02", "08")
+		n.Value = r.oneOf("5", "-3", "1.50", "1e3", ".inf", "true", "no", "On", "~", "null", "0o17",
+			"123456789012345678901234567890", "2024-01-02", "08")
 		return n
 	case 1:
 		n.Style = yaml.LiteralStyle
@@ -205,7 +215,8 @@ func (r *randomLoop) scalar() *yaml.Node {
 	default:
 		return str(r.text())
 	}
-	n.Tag, n.Value = "!!str", r.oneOf("one\ntwo", "one\ntwo\n", "one\n\n\ntwo\n\n", "it's\n# not a comment\n", "a: b\n- c\n  d: ${x}\n", "tab\there\n", "long "+strings.Repeat("words ", 40)+"\nend")
+	n.Tag, n.Value = "!!str", r.oneOf("one\ntwo", "one\ntwo\n", "one\n\n\ntwo\n\n", "it's\n# not a comment\n",
+		"a: b\n- c\n  d: ${x}\n", "tab\there\n", "long "+strings.Repeat("words ", 40)+"\nend")
 	return n
 }
 
@@ -267,13 +278,15 @@ func (r *randomLoop) state(names []string) *yaml.Node {
 	case 1:
 		body = node("action", r.text(), "route", node(r.text()+"x", to(), "_", to()))
 	case 2:
-		body = node("action", r.text(), "evaluate", node("type", "output_contains", "pattern", r.text()+"p", "negate", r.IntN(2) == 0), "on_success", to())
+		body = node("action", r.text(), "evaluate", node("type", "output_contains", "pattern", r.text()+"p", "negate",
+			r.IntN(2) == 0), "on_success", to())
 	case 3:
 		body = node("loop", "${context.child}", "with", node("v", r.value(1)), "on_yes", to())
 	case 4:
 		body = node("fragment", r.oneOf("gate", "own"), "with", node("n", 4), "next", to())
 	case 5:
-		body = node("fragment", "gate", "loop", "${context.child}", "with", node("n", 4, "free", r.value(1)), "on_yes", to())
+		body = node("fragment", "gate", "loop", "${context.child}", "with", node("n", 4, "free", r.value(1)),
+			"on_yes", to())
 	}
 	for _, k := range []string{"capture", "model", "agent", "description"} {
 		if r.IntN(4) == 0 {
@@ -320,9 +333,12 @@ func (r *randomLoop) files() map[string]*yaml.Node {
 	for _, n := range names[1:] {
 		all.Content = append(all.Content, str(n), r.state(names))
 	}
-	gate := node("parameters", node("n", node("type", "integer", "default", r.IntN(9))), "timeout", r.IntN(100), "description", r.text())
-	main := node("name", r.text()+"n", "from", "base", "description", r.text(), "import", []string{"lib.yaml"}, "context", node("child", "c", "v", r.value(0)), "fragments", node("own", gate))
-	base := node("initial", r.oneOf(names...), "context", node("b", r.value(0), "v", r.value(0)), "max_steps", 1+r.IntN(9), "labels", r.strings(), "states", all)
+	gate := node("parameters", node("n", node("type", "integer", "default", r.IntN(9))), "timeout", r.IntN(100),
+		"description", r.text())
+	main := node("name", r.text()+"n", "from", "base", "description", r.text(), "import", []string{"lib.yaml"},
+		"context", node("child", "c", "v", r.value(0)), "fragments", node("own", gate))
+	base := node("initial", r.oneOf(names...), "context", node("b", r.value(0), "v", r.value(0)), "max_steps",
+		1+r.IntN(9), "labels", r.strings(), "states", all)
 	switch r.IntN(4) {
 	case 0: // as inherited
 	case 1:

@@ -41,9 +41,11 @@ func (d *decoder) evaluate(s *stateDecl) {
 	ev.MinConfidence, ev.Uncertain = b.number("min_confidence"), b.bool("uncertain_suffix")
 	ev.Source, ev.HasSource = b.text("source"), b.has("source")
 	ev.Previous, ev.HasPrevious = b.text("previous"), b.has("previous")
-	ev.Scope, ev.MaxStall, ev.HistoryFile, ev.Epsilon = b.texts("scope"), b.int("max_stall"), b.text("history_file"), b.number("epsilon")
+	ev.Scope, ev.MaxStall, ev.HistoryFile, ev.Epsilon = b.texts("scope"), b.int("max_stall"), b.text("history_file"),
+		b.number("epsilon")
 	ev.Track, ev.MaxRepeat = b.texts("track"), b.int("max_repeat")
-	ev.BaselinePath, ev.AutoPromote, ev.MinPairs = b.text("baseline_path"), b.bool("auto_promote"), max(1, b.int("min_pairs"))
+	ev.BaselinePath, ev.AutoPromote, ev.MinPairs = b.text("baseline_path"), b.bool("auto_promote"),
+		max(1, b.int("min_pairs"))
 	ev.Pairs = list(b.get("pairs"))
 	ev.Host, ev.Hosts = d.hosts(b)
 	ev.Model, ev.Effort, ev.Timeout = b.text("model"), b.text("effort"), b.duration("timeout")
@@ -55,7 +57,8 @@ func (d *decoder) evaluate(s *stateDecl) {
 
 	if !b.has("type") {
 		if !s.open {
-			d.errorf(s.b.keyPos("evaluate"), join(path, "type"), "missing-key", "evaluate lacks type; expected one of %s", enumerate(evaluatorNames()))
+			d.errorf(s.b.keyPos("evaluate"), join(path, "type"), "missing-key",
+				"evaluate lacks type; expected one of %s", enumerate(evaluatorNames()))
 		}
 		return
 	}
@@ -79,7 +82,8 @@ func (d *decoder) evaluator(s *stateDecl, required []string) {
 		if !ok || !contains(k.For, ev.Type) {
 			continue
 		}
-		if v, isNumber := number(f.node); isNumber && (k.Type == TypeInt || k.Type == TypeNumber || k.Type == TypeSeconds) {
+		if v, isNumber := number(f.node); isNumber &&
+			(k.Type == TypeInt || k.Type == TypeNumber || k.Type == TypeSeconds) {
 			d.limits(&k, k.Name, f.node, v, join(b.path, k.Name))
 		}
 	}
@@ -93,26 +97,31 @@ func (d *decoder) evaluator(s *stateDecl, required []string) {
 				d.errorf(d.pos(f.node), path, "range", "tolerance must be at least 0, found %s", clip(f.node.Value))
 			}
 		default:
-			d.errorf(d.pos(f.node), path, "wrong-type", "tolerance must be a number or a template, found %s", describe(f.node))
+			d.errorf(d.pos(f.node), path, "wrong-type", "tolerance must be a number or a template, found %s",
+				describe(f.node))
 		}
 	}
 	for _, code := range ev.Yes {
 		if ev.Type == "exit_code" && slices.Contains(ev.No, code) {
-			d.errorf(b.pos("no"), join(b.path, "no"), "bad-value", "exit code %d is in yes and in no; a code has one meaning", code)
+			d.errorf(b.pos("no"), join(b.path, "no"), "bad-value",
+				"exit code %d is in yes and in no; a code has one meaning", code)
 		}
 	}
 	if ev.Type == "llm_structured" && ev.Quorum > ev.Votes {
-		d.errorf(b.pos("quorum"), join(b.path, "quorum"), "range", "quorum is %d, and only %s cast; expected at most %d", ev.Quorum, votes(ev.Votes), ev.Votes)
+		d.errorf(b.pos("quorum"), join(b.path, "quorum"), "range",
+			"quorum is %d, and only %s cast; expected at most %d", ev.Quorum, votes(ev.Votes), ev.Votes)
 	}
 	if f, ok := b.fields["line"]; ok && ev.Type == "classify" {
 		switch v := ev.Line.(type) {
 		case int64:
 		case string:
 			if v != "last" && v != "first" && !strings.Contains(v, "${") {
-				d.warnf(d.pos(f.node), join(b.path, "line"), "bad-value", "line is %s, which counts as last; expected last, first or a number", quote(v))
+				d.warnf(d.pos(f.node), join(b.path, "line"), "bad-value",
+					"line is %s, which counts as last; expected last, first or a number", quote(v))
 			}
 		default:
-			d.errorf(d.pos(f.node), join(b.path, "line"), "wrong-type", "line must be last, first or a whole number, found %s", describe(f.node))
+			d.errorf(d.pos(f.node), join(b.path, "line"), "wrong-type",
+				"line must be last, first or a whole number, found %s", describe(f.node))
 		}
 	}
 	if ev.Type == "output_numeric" || ev.Type == "convergence" {
@@ -123,7 +132,8 @@ func (d *decoder) evaluator(s *stateDecl, required []string) {
 		switch ev.Target.(type) {
 		case string, int64, float64, *big.Int, bool, nil:
 		default:
-			d.errorf(d.pos(f.node), join(b.path, "target"), "wrong-type", "target must be a number or a template, found %s", describe(f.node))
+			d.errorf(d.pos(f.node), join(b.path, "target"), "wrong-type",
+				"target must be a number or a template, found %s", describe(f.node))
 		}
 	}
 }

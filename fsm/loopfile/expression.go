@@ -36,7 +36,8 @@ func (d *decoder) expression(n *yaml.Node, path, name string) *expr.Program {
 	case word().MatchString(text):
 		hint = "; a text has quotation marks of its own: " + quote("'"+text+"'")
 	}
-	d.errorf(d.within(n, wrong.Offset(text)), path, "bad-expression", "%s is no expression: %s%s", name, wrong.Message, hint)
+	d.errorf(d.within(n, wrong.Offset(text)), path, "bad-expression", "%s is no expression: %s%s", name,
+		wrong.Message, hint)
 	return nil
 }
 
@@ -77,12 +78,14 @@ func (d *decoder) assignments(b *block) []fsm.Assignment {
 	}
 	path := join(b.path, "set")
 	if f.node.Kind != yaml.MappingNode {
-		d.errorf(d.pos(f.node), path, "wrong-type", "set must be a mapping of context keys to expressions, found %s", describe(f.node))
+		d.errorf(d.pos(f.node), path, "wrong-type", "set must be a mapping of context keys to expressions, found %s",
+			describe(f.node))
 		return nil
 	}
 	entries := d.entries(f.node, path)
 	if len(entries) == 0 {
-		d.errorf(d.pos(f.node), path, "missing-key", "set is empty; expected keys of the context with expressions: {tries: context.tries + 1}")
+		d.errorf(d.pos(f.node), path, "missing-key", "set is empty; expected keys of the context with expressions: "+
+			"{tries: context.tries + 1}")
 	}
 	var all []fsm.Assignment
 	for _, e := range entries {
@@ -93,13 +96,16 @@ func (d *decoder) assignments(b *block) []fsm.Assignment {
 			d.errorf(d.pos(e.key), at, "bad-value", "set needs the name of a key of the context")
 			continue
 		case strings.HasPrefix(name, "context."):
-			d.errorf(d.pos(e.key), at, "bad-value", "set gives keys of the context: write %s", quote(strings.TrimPrefix(name, "context.")))
+			d.errorf(d.pos(e.key), at, "bad-value", "set gives keys of the context: write %s",
+				quote(strings.TrimPrefix(name, "context.")))
 			continue
 		case strings.ContainsAny(name, ".${}"):
-			d.errorf(d.pos(e.key), at, "bad-value", "set sets whole keys of the context, and %s is not one", quote(name))
+			d.errorf(d.pos(e.key), at, "bad-value", "set sets whole keys of the context, and %s is not one",
+				quote(name))
 			continue
 		case isNull(e.val):
-			d.errorf(d.pos(e.key), at, "null", "%s has no value; expected an expression, which is nil for null", quote(name))
+			d.errorf(d.pos(e.key), at, "null", "%s has no value; expected an expression, which is nil for null",
+				quote(name))
 			continue
 		}
 		if p := d.expression(e.val, at, "the value of "+name); p != nil {
@@ -122,7 +128,8 @@ func (d *decoder) cases(n *yaml.Node, path string) []fsm.Case {
 			continue
 		}
 		for _, e := range b.other { // a condition that is not looked at would hold in any case
-			d.errorf(d.pos(e.key), join(at, e.name), "unknown-key", "%s is not a key of a row of route; expected when and to", quote(e.name))
+			d.errorf(d.pos(e.key), join(at, e.name), "unknown-key",
+				"%s is not a key of a row of route; expected when and to", quote(e.name))
 		}
 		b.need(d.pos(row), "to", "a row of route")
 		c := fsm.Case{To: b.text("to"), Pos: d.pos(row)}
@@ -131,7 +138,8 @@ func (d *decoder) cases(n *yaml.Node, path string) []fsm.Case {
 		}
 		c.When, _ = b.get("when").(*expr.Program)
 		if !b.has("when") && len(b.other) == 0 && i < len(n.Content)-1 {
-			d.errorf(d.pos(row), at, "bad-value", "a row without when holds in any case, so those after it are never looked at; put it last")
+			d.errorf(d.pos(row), at, "bad-value", "a row without when holds in any case, so those after it are "+
+				"never looked at; put it last")
 		}
 		all = append(all, c)
 	}

@@ -37,7 +37,8 @@ func (d *decoder) hosts(b *block) (first string, list []fsm.AgentChoice) {
 		case c.Host == "":
 			d.errorf(d.pos(item), at, "bad-value", "an agent of host has no name")
 		case seen[c]:
-			d.errorf(d.pos(item), at, "bad-value", "host names %s twice; remove one of them, or give it another model", quote(c.Name()))
+			d.errorf(d.pos(item), at, "bad-value",
+				"host names %s twice; remove one of them, or give it another model", quote(c.Name()))
 		default:
 			seen[c] = true
 			list = append(list, c)
@@ -61,7 +62,8 @@ func (d *decoder) choice(n *yaml.Node, path string) (c fsm.AgentChoice, ok bool)
 		case "host", "model":
 			text, isText = d.text(deref(e.val), join(path, e.name), e.name)
 		default:
-			d.errorf(d.pos(e.key), join(path, e.name), "unknown-key", "an agent of host has the keys host and model, and not %s", quote(e.name))
+			d.errorf(d.pos(e.key), join(path, e.name), "unknown-key",
+				"an agent of host has the keys host and model, and not %s", quote(e.name))
 		}
 		switch ok = ok && isText; e.name {
 		case "host":
@@ -79,7 +81,10 @@ func (d *decoder) failover(of *block) *fsm.Failover {
 		return nil
 	}
 	b := of.sub("failover")
-	f := &fsm.Failover{Return: b.bool("return"), Reset: b.text("files") == "reset", Suspended: true, RateLimited: fsm.DefaultRateLimited}
+	f := &fsm.Failover{
+		Return: b.bool("return"), Reset: b.text("files") == "reset", Suspended: true,
+		RateLimited: fsm.DefaultRateLimited,
+	}
 	on, ok := b.fields["on"]
 	if !ok {
 		return f
@@ -96,11 +101,13 @@ func (d *decoder) failover(of *block) *fsm.Failover {
 			f.RateLimited = limit
 		case i < len(on.node.Content):
 			d.errorf(d.pos(deref(on.node.Content[i])), join(b.path, "on")+"["+strconv.Itoa(i)+"]", "bad-value",
-				"%s is not what another agent takes over for; expected suspended, rate_limited, or rate_limited > 10m", quote(text))
+				"%s is not what another agent takes over for; expected suspended, rate_limited, or "+
+					"rate_limited > 10m", quote(text))
 		}
 	}
 	if len(words) == 0 && on.val != nil {
-		d.errorf(d.pos(on.node), join(b.path, "on"), "range", "on is empty; expected when another agent takes over, such as [suspended]")
+		d.errorf(d.pos(on.node), join(b.path, "on"), "range",
+			"on is empty; expected when another agent takes over, such as [suspended]")
 	}
 	return f
 }

@@ -106,7 +106,8 @@ func (l *Loader) Resolve(name, cwd string) (path string, err error) {
 // Named returns the file of the loop of the project or the catalog that has exactly this name, "" if none has.
 // A path is no name, and a library is no loop.
 func (l *Loader) Named(name string) string {
-	if name == "" || hasYAMLSuffix(name) || !filepath.IsLocal(name) || filepath.Clean(name) != name || strings.ContainsRune(name, 0) {
+	if name == "" || hasYAMLSuffix(name) || !filepath.IsLocal(name) || filepath.Clean(name) != name ||
+		strings.ContainsRune(name, 0) {
 		return ""
 	}
 	for _, dir := range []string{l.Loops, l.Catalog} {

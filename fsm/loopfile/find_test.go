@@ -31,8 +31,10 @@ func tree(t testing.TB, files map[string]string) string {
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		".loops/build.yaml": good, ".loops/both.yaml": good, ".loops/both.fsm.yaml": good, ".loops/team/deploy.yaml": good,
-		".loops/old.yml": good, ".loops/docs.yaml": good, "docs/index.md": "", "here.yaml": good, "sub/there.yml": good,
+		".loops/build.yaml": good, ".loops/both.yaml": good, ".loops/both.fsm.yaml": good,
+		".loops/team/deploy.yaml": good,
+		".loops/old.yml":          good, ".loops/docs.yaml": good, "docs/index.md": "", "here.yaml": good,
+		"sub/there.yml":        good,
 		".loops/folder.yaml/x": "", "outside.yaml": good, "build": "not a loop",
 	})
 	tests := []struct{ name, want string }{
@@ -65,7 +67,10 @@ func TestResolve(t *testing.T) {
 			t.Errorf("Resolve(%q) = %q, %v; want %q", tt.name, got, err, want)
 		}
 	}
-	for name, near := range map[string]string{"biuld": "build", "deploy": "team/deploy", "build.yaml": "build", "zzzzzz": ""} {
+	for name, near := range map[string]string{
+		"biuld": "build", "deploy": "team/deploy", "build.yaml": "build",
+		"zzzzzz": "",
+	} {
 		_, err := l.Resolve(name, dir)
 		var missing *NotFoundError
 		if !errors.As(err, &missing) || strings.Join(missing.Near, ",") != near {
@@ -77,8 +82,10 @@ func TestResolve(t *testing.T) {
 func TestList(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		"plain.yaml":      "name: n\ndescription: What it does.\ninitial: s\ncategory: c\nlabels: [a, b]\nvisibility: example\nstates:\n  s: {terminal: true}\n",
-		"block.yaml":      "# a comment\nname: n\ndescription: |\n  First line.\n\n  name: not a key\ninitial: s\nlabels:\n- x\n- y\nstates:\n  s: {terminal: true}\n",
+		"plain.yaml": "name: n\ndescription: What it does.\ninitial: s\ncategory: c\nlabels: [a, b]\n" +
+			"visibility: example\nstates:\n  s: {terminal: true}\n",
+		"block.yaml": "# a comment\nname: n\ndescription: |\n  First line.\n\n  name: not a key\ninitial: s\n" +
+			"labels:\n- x\n- y\nstates:\n  s: {terminal: true}\n",
 		"folded.fsm.yaml": "name: n\ndescription: >-\n  One\n  two.\ninitial: s\nstates:\n  s: {terminal: true}\n",
 		"quoted.yaml":     "\"name\": n\n'description': \"Quoted: keys.\"\ninitial: s\nstates: {s: {terminal: true}}\n",
 		"long.yaml":       "name: n\ndescription: \"goes\ninitial: on\"\ninitial: s\nstates: {s: {terminal: true}}\n",
@@ -102,8 +109,11 @@ func TestList(t *testing.T) {
 		"bytes.yaml":      "name: \xff\n",
 		"fragments.yaml":  "description: A library.\nfragments:\n  f: {action: x}\n",
 		"values.yaml":     "colour: red\n",
-		"notes.txt":       good, "other.yml": good, ".hidden.yaml": good, ".running/a.yaml": good, ".history/b/c.yaml": good,
-		".queue/q.yaml": good, "runs/r.yaml": good, "tmp/t.yaml": good, "lib/l.yaml": good, "baselines/b.yaml": good, "sub/lib/kept.yaml": good, "sub/.x/y.yaml": good,
+		"notes.txt":       good, "other.yml": good, ".hidden.yaml": good, ".running/a.yaml": good,
+		".history/b/c.yaml": good,
+		".queue/q.yaml":     good, "runs/r.yaml": good, "tmp/t.yaml": good, "lib/l.yaml": good,
+		"baselines/b.yaml":  good,
+		"sub/lib/kept.yaml": good, "sub/.x/y.yaml": good,
 	}
 	dir := tree(t, files)
 	entries, err := List(dir)
@@ -113,7 +123,8 @@ func TestList(t *testing.T) {
 	var got []string
 	for _, e := range entries {
 		rel, _ := filepath.Rel(dir, e.Path)
-		got = append(got, fmt.Sprintf("%s|%s|%s|%s|%s|%s|%s", e.Name, rel, e.Title, e.Category, strings.Join(e.Labels, ","), e.Visibility, e.Problem))
+		got = append(got, fmt.Sprintf("%s|%s|%s|%s|%s|%s|%s", e.Name, rel, e.Title, e.Category,
+			strings.Join(e.Labels, ","), e.Visibility, e.Problem))
 	}
 	want := []string{
 		"block|block.yaml|First line.||x,y|public|",
@@ -190,9 +201,11 @@ func BenchmarkList(b *testing.B) {
 	files := map[string]string{}
 	for i := range 100 {
 		var s strings.Builder
-		fmt.Fprintf(&s, "name: loop%d\ndescription: |\n  Does something.\n  And more.\ncategory: bench\nlabels: [a, b]\ninitial: s0\nstates:\n", i)
+		fmt.Fprintf(&s, "name: loop%d\ndescription: |\n  Does something.\n  And more.\ncategory: bench\n"+
+			"labels: [a, b]\ninitial: s0\nstates:\n", i)
 		for n := 0; s.Len() < 10_000; n++ {
-			fmt.Fprintf(&s, "  s%d:\n    action: |\n      set -euo pipefail\n      echo \"${context.goal} $${x}\" | tee out.txt\n    on_yes: s%d\n    on_no: s0\n", n, n)
+			fmt.Fprintf(&s, "  s%d:\n    action: |\n      set -euo pipefail\n"+
+				"      echo \"${context.goal} $${x}\" | tee out.txt\n    on_yes: s%d\n    on_no: s0\n", n, n)
 		}
 		files[fmt.Sprintf("loop%d.yaml", i)] = s.String()
 	}

@@ -21,7 +21,8 @@ func (d *decoder) flow(root *yaml.Node) *yaml.Node {
 			return root
 		}
 		if !isNull(defs) {
-			d.warnf(d.pos(defsKey), "state_defs", "ignored", "state_defs has no effect without flow, whose steps it describes")
+			d.warnf(d.pos(defsKey), "state_defs", "ignored",
+				"state_defs has no effect without flow, whose steps it describes")
 		}
 		return d.without(root, "state_defs")
 	}
@@ -32,12 +33,14 @@ func (d *decoder) flow(root *yaml.Node) *yaml.Node {
 		return rest
 	}
 	if old, replaced := find(root, "states"); old != nil && !isNull(replaced) {
-		d.warnf(d.pos(old), "states", "ignored", "flow%s replaces states, so these have no effect; describe the steps under state_defs", d.defined(key))
+		d.warnf(d.pos(old), "states", "ignored", "flow%s replaces states, so these have no effect; describe the "+
+			"steps under state_defs", d.defined(key))
 	}
 	if defsKey == nil || isNull(defs) {
 		defs = d.like(&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}, val)
 	} else if defs.Kind != yaml.MappingNode {
-		d.errorf(d.pos(defs), "state_defs", "wrong-type", "state_defs must be a mapping of the steps of flow to their states, found %s", describe(defs))
+		d.errorf(d.pos(defs), "state_defs", "wrong-type",
+			"state_defs must be a mapping of the steps of flow to their states, found %s", describe(defs))
 		d.partial = true
 		return rest
 	}
@@ -60,7 +63,8 @@ func (d *decoder) steps(key, val *yaml.Node) ([]step, bool) {
 		return nil, false
 	}
 	if val.Kind != yaml.SequenceNode {
-		d.errorf(d.pos(val), "flow", "wrong-type", "%s, found %s", strings.Replace(want, "expected", "flow must be", 1), describe(val))
+		d.errorf(d.pos(val), "flow", "wrong-type", "%s, found %s",
+			strings.Replace(want, "expected", "flow must be", 1), describe(val))
 		return nil, false
 	}
 	if len(val.Content) == 0 {
@@ -84,7 +88,8 @@ func (d *decoder) steps(key, val *yaml.Node) ([]step, bool) {
 			s.name = name
 			s.yes, s.no, colon = strings.Cut(targets, ":")
 			if !colon || s.yes == "" || s.no == "" || strings.HasSuffix(s.no, ":") {
-				d.errorf(d.pos(n), "flow", "bad-value", "%s is no step of flow; expected NAME, or NAME?YES:NO with the steps to go to", quote(text))
+				d.errorf(d.pos(n), "flow", "bad-value", "%s is no step of flow; expected NAME, or NAME?YES:NO with "+
+					"the steps to go to", quote(text))
 				ok = false
 				continue
 			}
@@ -152,7 +157,9 @@ func (d *decoder) chain(list *yaml.Node, steps []step, defs *yaml.Node, aside st
 		case name == aside:
 			states.Content = append(states.Content, bodies[name].key, bodies[name].val)
 		default:
-			d.warnf(d.pos(bodies[name].key), join("state_defs", name), "ignored", "%s is not a step of flow and has no effect%s (steps: %s)", quote(name), didYouMean(name, words), enumerate(words))
+			d.warnf(d.pos(bodies[name].key), join("state_defs", name), "ignored",
+				"%s is not a step of flow and has no effect%s (steps: %s)", quote(name), didYouMean(name, words),
+				enumerate(words))
 		}
 	}
 	return states

@@ -33,7 +33,8 @@ func (d *decoder) definitions(val *yaml.Node) []entry {
 		return nil
 	}
 	if val.Kind != yaml.MappingNode {
-		d.errorf(d.pos(val), "fragments", "wrong-type", "fragments must be a mapping of names to partial states, found %s", describe(val))
+		d.errorf(d.pos(val), "fragments", "wrong-type",
+			"fragments must be a mapping of names to partial states, found %s", describe(val))
 		return nil
 	}
 	return d.entries(val, "fragments")
@@ -116,7 +117,8 @@ func (d *decoder) importAll(to *shelf, imports *yaml.Node) {
 		if imports.Kind == yaml.ScalarNode {
 			hint = "; write [" + clip(imports.Value) + "]"
 		}
-		d.errorf(d.pos(imports), "import", "wrong-type", "import must be a list of files, found %s%s", describe(imports), hint)
+		d.errorf(d.pos(imports), "import", "wrong-type", "import must be a list of files, found %s%s",
+			describe(imports), hint)
 		to.whole = false
 		return
 	}
@@ -239,15 +241,19 @@ func (d *decoder) fragment(val *yaml.Node, path string, from *shelf) (*fragment,
 	}
 	from.values += f.size.nodes
 	if from.text += f.size.text; from.values > maxExpanded || from.text > maxExpandedText {
-		d.errorf(d.pos(val), path, "too-large", "with its fragments written out the loop has more than %d values, or %d MiB of text", maxExpanded, maxExpandedText>>20)
+		d.errorf(d.pos(val), path, "too-large", "with its fragments written out the loop has more than %d values, "+
+			"or %d MiB of text", maxExpanded, maxExpandedText>>20)
 		return nil, nil
 	}
 	if body.Kind != yaml.MappingNode {
-		d.errorf(d.pos(f.key), join("fragments", name), "wrong-type", "the fragment %s must be a mapping, found %s", quote(name), describe(body))
+		d.errorf(d.pos(f.key), join("fragments", name), "wrong-type", "the fragment %s must be a mapping, found %s",
+			quote(name), describe(body))
 		return nil, nil
 	}
 	if inner, _ := find(body, "fragment"); inner != nil {
-		d.warnf(d.pos(inner), join("fragments", name)+".fragment", "fragment-chain", "a fragment is not built from another one: fragment has no effect here; name it in the state, or repeat what it says")
+		d.warnf(d.pos(inner), join("fragments", name)+".fragment", "fragment-chain",
+			"a fragment is not built from another one: fragment has no effect here; name it in the state, or "+
+				"repeat what it says")
 	}
 	return f, body
 }

@@ -16,7 +16,10 @@ func (d *decoder) guard(of *block) *fsm.Guard {
 		return nil
 	}
 	b := of.sub("guard")
-	return &fsm.Guard{Protect: d.patterns(b, "protect"), Only: d.patterns(b, "only"), MaxFiles: b.int("max_files"), MaxLines: b.int("max_lines"), NoDelete: b.bool("no_delete")}
+	return &fsm.Guard{
+		Protect: d.patterns(b, "protect"), Only: d.patterns(b, "only"), MaxFiles: b.int("max_files"),
+		MaxLines: b.int("max_lines"), NoDelete: b.bool("no_delete"),
+	}
 }
 
 // patterns reads a list of patterns of paths.
@@ -28,7 +31,8 @@ func (d *decoder) patterns(b *block, key string) (all []glob.Pattern) {
 			if list := b.fields[key].node; i < len(list.Content) {
 				pos = d.pos(deref(list.Content[i]))
 			}
-			d.errorf(pos, join(b.path, key), "bad-value", "%s: %v; expected a path below the folder of the run, such as src/** or **/*_test.go", key, err)
+			d.errorf(pos, join(b.path, key), "bad-value",
+				"%s: %v; expected a path below the folder of the run, such as src/** or **/*_test.go", key, err)
 			continue
 		}
 		all = append(all, p)
@@ -36,9 +40,13 @@ func (d *decoder) patterns(b *block, key string) (all []glob.Pattern) {
 	return all
 }
 
-// TestFiles returns the patterns of the files that tamper_guard protects: tests, and what decides which of them are run.
+// TestFiles returns the patterns of the files that tamper_guard protects: tests, and what decides which of them
+// are run.
 func TestFiles() []string {
-	return []string{"**/{test,tests,spec,__tests__}", "**/test_*", "**/*_test.*", "**/*.{test,spec}.*", "**/conftest.py", "**/{pytest,tox}.ini"}
+	return []string{
+		"**/{test,tests,spec,__tests__}", "**/test_*", "**/*_test.*", "**/*.{test,spec}.*",
+		"**/conftest.py", "**/{pytest,tox}.ini",
+	}
 }
 
 // testFiles are the same patterns, read.
@@ -95,13 +103,17 @@ func (d *decoder) checkGuard(s *stateDecl) {
 	acts := slices.ContainsFunc([]string{"action", "loop", "for_each", "parallel"}, b.has)
 	for _, key := range []string{"guard", "on_guarded"} {
 		if b.has(key) && !acts {
-			d.errorf(b.keyPos(key), join(b.path, key), "conflict", "%s is about what an action changes, and this state has no action, loop, for_each or parallel", key)
+			d.errorf(b.keyPos(key), join(b.path, key), "conflict",
+				"%s is about what an action changes, and this state has no action, loop, for_each or parallel", key)
 		}
 	}
 	if s.Branches != nil && !s.Branches.HasTrees() {
 		for _, branch := range s.Branches.List {
 			if branch.State.Guard != nil {
-				d.errorf(branch.State.Pos, join(join(join(s.path, "parallel"), branch.Name), "guard"), "conflict", "the branch %s cannot have a guard of its own, because branches change the same files side by side; give each a work tree (worktree: true), or give the guard to the state", quote(branch.Name))
+				d.errorf(branch.State.Pos, join(join(join(s.path, "parallel"), branch.Name), "guard"), "conflict",
+					"the branch %s cannot have a guard of its own, because branches change the same files side by "+
+						"side; give each a work tree (worktree: true), or give the guard to the state",
+					quote(branch.Name))
 			}
 		}
 	}

@@ -93,7 +93,10 @@ func (h *header) startsNowhere() bool {
 }
 
 // The keys whose value a listing shows or needs.
-var shown = map[string]bool{"name": true, "description": true, "category": true, "visibility": true, "labels": true, "from": true, "initial": true}
+var shown = map[string]bool{
+	"name": true, "description": true, "category": true, "visibility": true, "labels": true,
+	"from": true, "initial": true,
+}
 
 // readHeader reads the header of a file, or says in it why that cannot be done.
 func readHeader(path string) *header {
@@ -150,7 +153,8 @@ func scanHeader(data []byte) *header {
 			// An item of a list that is not indented.
 		case c >= 'a' && c <= 'z':
 			i := bytes.IndexByte(line, ':')
-			if i < 0 || !plainKey(line[:i]) || i+1 < len(line) && line[i+1] != ' ' && line[i+1] != '\n' && line[i+1] != '\r' {
+			if i < 0 || !plainKey(line[:i]) || i+1 < len(line) && line[i+1] != ' ' && line[i+1] != '\n' &&
+				line[i+1] != '\r' {
 				return nil
 			}
 			if !finish(at) {

@@ -17,11 +17,13 @@ func TestHostile(t *testing.T) {
 	const head = "name: n\ndescription: d\ninitial: s0\n"
 	bomb := head + "context:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < 30; i++ {
-		bomb += fmt.Sprintf("  a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
+		bomb += fmt.Sprintf("  a%d: &a%d [%s]\n", i, i,
+			strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
 	}
 	merges := head + "context:\n  m0: &m0 {a: 1}\n"
 	for i := 1; i < 30; i++ {
-		merges += fmt.Sprintf("  m%d: &m%d {<<: [%s]}\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*m%d, ", i-1), 10), ", "))
+		merges += fmt.Sprintf("  m%d: &m%d {<<: [%s]}\n", i, i,
+			strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*m%d, ", i-1), 10), ", "))
 	}
 	var states, chain, wrong strings.Builder
 	n := testenv.Some(10_000, 100_000)
@@ -44,12 +46,24 @@ func TestHostile(t *testing.T) {
 		{"block depth 9,000", head + "context:\n" + deep(9000), "too-deep"},
 		{"list depth 10,000", strings.Repeat("- ", 10_000) + "x", ""},
 		{"10 MB scalar", head + "states:\n  s0: {terminal: true, action: '" + strings.Repeat("x", 10<<20) + "'}\n", ""},
-		{"2 MB of references", head + "states:\n  s0: {next: s0, action: '" + strings.Repeat("${captured.a.b}", 140_000) + "'}\n", "no-terminal"},
-		{"2 MB of escapes", head + "states:\n  s0: {next: s0, action: '" + strings.Repeat("$${", 700_000) + "}'}\n", ""},
-		{"2 MB of openings", head + "states:\n  s0: {next: s0, action: '" + strings.Repeat("${", 1_000_000) + "'}\n", ""},
-		{"200,000 bash defaults", head + "states:\n  s0:\n    next: s0\n    action: |\n      " + strings.Repeat("${x:-y}", 200_000) + "\n", "no-terminal"},
-		{"1 MB of digits", head + "context: {n: " + strings.Repeat("9", 1<<20) + "}\nstates: {s0: {terminal: true}}\n", ""},
-		{"long number with an exponent", head + "max_steps: 1e999999999\nstates: {s0: {terminal: true}}\n", "wrong-type"},
+		{"2 MB of references", head + "states:\n  s0: {next: s0, action: '" +
+			strings.Repeat("${captured.a.b}", 140_000) + "'}\n", "no-terminal"},
+		{
+			"2 MB of escapes", head + "states:\n  s0: {next: s0, action: '" + strings.Repeat("$${", 700_000) + "}'}\n",
+			"",
+		},
+		{
+			"2 MB of openings", head + "states:\n  s0: {next: s0, action: '" + strings.Repeat("${", 1_000_000) + "'}\n",
+			"",
+		},
+		{"200,000 bash defaults", head + "states:\n  s0:\n    next: s0\n    action: |\n      " +
+			strings.Repeat("${x:-y}", 200_000) + "\n", "no-terminal"},
+		{"1 MB of digits", head + "context: {n: " + strings.Repeat("9", 1<<20) +
+			"}\nstates: {s0: {terminal: true}}\n", ""},
+		{
+			"long number with an exponent", head + "max_steps: 1e999999999\nstates: {s0: {terminal: true}}\n",
+			"wrong-type",
+		},
 		{"a key of 1 MB", head + strings.Repeat("k", 1<<20) + ": 1\n", ""},
 		{"broken after many lines", head + "states:\n" + wrong.String() + "  \tx: [\n", "yaml"},
 		{"only colons", strings.Repeat(":", 1<<20), ""},
@@ -69,9 +83,11 @@ func TestHostile(t *testing.T) {
 				found = found || p.Rule == tt.rule
 			}
 			if !found {
-				t.Errorf("no problem of rule %s in %d problems, such as %+v", tt.rule, len(problems), problems[:min(1, len(problems))])
+				t.Errorf("no problem of rule %s in %d problems, such as %+v", tt.rule, len(problems),
+					problems[:min(1, len(problems))])
 			}
-			if out := Render(problems[:min(100, len(problems))], func(string) []byte { return []byte(tt.text) }, false); len(out) > 100_000 {
+			if out := Render(problems[:min(100, len(problems))], func(string) []byte { return []byte(tt.text) },
+				false); len(out) > 100_000 {
 				t.Errorf("the report of 100 problems is %d bytes long", len(out))
 			}
 		})
@@ -139,7 +155,8 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	file := dir + "/good.yaml"
-	if err := os.WriteFile(file, []byte("name: n\ndescription: d\ninitial: s\nstates: {s: {terminal: yes}}\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte("name: n\ndescription: d\ninitial: s\nstates: {s: {terminal: yes}}\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	loop, problems, err := Load(file)
@@ -165,7 +182,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		loop, problems := Parse("f.yaml", data, nil)
 		Render(problems, func(string) []byte { return data }, true)
-		if h := scanHeader(data); loop != nil && h != nil && (!h.has("name") || !h.has("states") && !h.has("flow") || !h.has("initial")) {
+		if h := scanHeader(data); loop != nil && h != nil &&
+			(!h.has("name") || !h.has("states") && !h.has("flow") || !h.has("initial")) {
 			t.Errorf("the listing misses keys of a loop: %v", h.keys)
 		}
 		if loop == nil {

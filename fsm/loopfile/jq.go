@@ -16,7 +16,8 @@ func (d *decoder) filter(b *block, typ string) *expr.Jq {
 	}
 	path := join(b.path, "filter")
 	if strings.TrimSpace(text) == "" {
-		d.errorf(d.pos(f.node), path, "bad-expression", "filter is empty; expected a program of jq, such as .items | length > 0")
+		d.errorf(d.pos(f.node), path, "bad-expression",
+			"filter is empty; expected a program of jq, such as .items | length > 0")
 		return nil
 	}
 	p, err := expr.CompileJq(text)
@@ -28,6 +29,7 @@ func (d *decoder) filter(b *block, typ string) *expr.Jq {
 	if strings.Contains(text, "${") {
 		hint = "; no ${...} is replaced in a filter: compare with source, or in the next state"
 	}
-	d.errorf(d.within(f.node, wrong.Offset), path, "bad-expression", "filter is no program of jq: %s%s", wrong.Message, hint)
+	d.errorf(d.within(f.node, wrong.Offset), path, "bad-expression", "filter is no program of jq: %s%s",
+		wrong.Message, hint)
 	return nil
 }

@@ -109,12 +109,13 @@ type Key struct {
 	Above    *float64 `json:"above,omitempty"` // the value must be greater than this
 	For      []string `json:"for,omitempty"`   // evaluator types that use the key; empty: all
 	Block    Where    `json:"block,omitempty"`
-	Short    string   `json:"short,omitempty"` // the key of the block that a plain text in its place stands for; "" = there must be a mapping
-	Alias    string   `json:"alias,omitempty"` // of this key
-	Status   Status   `json:"status,omitempty"`
-	Instead  string   `json:"instead,omitempty"`  // what happens where Status is "not supported"
-	Silences string   `json:"silences,omitempty"` // rules that a boolean flag switches off
-	Doc      string   `json:"doc"`
+	// the key of the block that a plain text in its place stands for; "" = there must be a mapping
+	Short    string `json:"short,omitempty"`
+	Alias    string `json:"alias,omitempty"` // of this key
+	Status   Status `json:"status,omitempty"`
+	Instead  string `json:"instead,omitempty"`  // what happens where Status is "not supported"
+	Silences string `json:"silences,omitempty"` // rules that a boolean flag switches off
+	Doc      string `json:"doc"`
 }
 
 // full is the name of the key with that of its mapping, where that helps.
@@ -128,7 +129,9 @@ func (k *Key) full() string {
 // Keys returns the whole table, grouped by mapping, in the order of the documentation. The caller may keep it.
 func Keys() []Key { return slices.Clone(table()) }
 
-var table = sync.OnceValue(func() []Key { return slices.Concat(loopKeys, blockKeys, stateKeys, caseKeys, evaluateKeys) })
+var table = sync.OnceValue(func() []Key {
+	return slices.Concat(loopKeys, blockKeys, stateKeys, caseKeys, evaluateKeys)
+})
 
 // byWhere finds a key of the table by mapping and name.
 var byWhere = sync.OnceValue(func() map[Where]map[string]*Key {

@@ -27,7 +27,8 @@ func (d *decoder) bodies(root *yaml.Node) {
 			i += 2
 		}
 		kept[len(kept)-1] = body
-		d.errorf(d.pos(body), join("states", key.Value), "yaml", "the lines below %s must be indented deeper than it; here they are states themselves", quote(key.Value+":"))
+		d.errorf(d.pos(body), join("states", key.Value), "yaml",
+			"the lines below %s must be indented deeper than it; here they are states themselves", quote(key.Value+":"))
 	}
 	states.Content = kept
 }

@@ -33,7 +33,8 @@ func (l *Loader) Fragments(path string) ([]LibraryFragment, []fsm.Problem, error
 	var all []LibraryFragment
 	for _, e := range d.definitions(val) {
 		if e.val.Kind != yaml.MappingNode {
-			d.errorf(d.pos(e.val), join("fragments", e.name), "wrong-type", "a fragment must be a mapping, found %s", describe(e.val))
+			d.errorf(d.pos(e.val), join("fragments", e.name), "wrong-type", "a fragment must be a mapping, found %s",
+				describe(e.val))
 			continue
 		}
 		f := LibraryFragment{Name: e.name, Description: scalarOf(e.val, "description")}
@@ -44,7 +45,10 @@ func (l *Loader) Fragments(path string) ([]LibraryFragment, []fsm.Problem, error
 		f.Does = strings.Trim(strings.Join(does, ", "), ", ")
 		if k, parameters := find(e.val, "parameters"); k != nil {
 			at := join("fragments", e.name)
-			b := &block{d: d, in: InState, at: e.val, path: at, fields: map[string]field{"parameters": {key: k, node: parameters}}}
+			b := &block{
+				d: d, in: InState, at: e.val, path: at,
+				fields: map[string]field{"parameters": {key: k, node: parameters}},
+			}
 			f.Parameters = d.parameters(b, "parameters", join(at, "parameters"))
 		}
 		all = append(all, f)

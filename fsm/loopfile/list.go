@@ -110,7 +110,11 @@ func walkFiles(root, rel string, depth int, suites bool, out *[]Entry) error {
 			continue
 		}
 		if base, ok := strings.CutSuffix(at, ".yaml"); ok && !strings.HasPrefix(name, ".") {
-			*out = append(*out, Entry{Name: filepath.ToSlash(base), Loop: filepath.ToSlash(base), Path: filepath.Join(root, at), Visibility: "public"})
+			*out = append(*out,
+				Entry{
+					Name: filepath.ToSlash(base), Loop: filepath.ToSlash(base), Path: filepath.Join(root, at),
+					Visibility: "public",
+				})
 		}
 	}
 	return nil

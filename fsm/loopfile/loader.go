@@ -151,7 +151,8 @@ func readFile(path string) ([]byte, os.FileInfo, error) {
 		return nil, nil, err
 	}
 	if data.Len() > MaxSize {
-		return nil, nil, fmt.Errorf("%s is larger than %d MiB; a loop file is some kilobytes of YAML", path, MaxSize>>20)
+		return nil, nil, fmt.Errorf("%s is larger than %d MiB; a loop file is some kilobytes of YAML", path,
+			MaxSize>>20)
 	}
 	return data.Bytes(), info, nil
 }

@@ -38,7 +38,8 @@ func fileText(file string) []byte {
 }
 
 func caller(loop string) string {
-	return "name: n\ndescription: d\ninitial: s\nstates:\n  s: {loop: '" + loop + "', on_yes: done}\n  done: {terminal: true}\n"
+	return "name: n\ndescription: d\ninitial: s\nstates:\n  s: {loop: '" + loop +
+		"', on_yes: done}\n  done: {terminal: true}\n"
 }
 
 // TestChild says which file a name means, by the file it is in.
@@ -46,11 +47,15 @@ func TestChild(t *testing.T) {
 	// Not parallel: the test changes the working directory.
 	dir := tree(t, map[string]string{
 		"p/.loops/main.yaml": caller("x"), "p/.loops/a/b/deep.yaml": caller("x"), "p/docs/sketch.yaml": caller("x"),
-		"p/.loops/a/near.yaml": good, "p/.loops/near.yaml": good, "p/.loops/top.yaml": good, "p/.loops/both.yaml": good, "p/.loops/both.fsm.yaml": good,
-		"p/.loops/a/b/own.yaml": good, "p/.loops/team/x.yaml": good, "p/.loops/only.yml": good, "p/.loops/folder.yaml/x": "", "p/.loops/folder/x": "",
+		"p/.loops/a/near.yaml": good, "p/.loops/near.yaml": good, "p/.loops/top.yaml": good,
+		"p/.loops/both.yaml": good, "p/.loops/both.fsm.yaml": good,
+		"p/.loops/a/b/own.yaml": good, "p/.loops/team/x.yaml": good, "p/.loops/only.yml": good,
+		"p/.loops/folder.yaml/x": "", "p/.loops/folder/x": "",
 		"p/beside.yaml": good, "p/docs/here.yaml": good, "p/.git/config": "", "above.yaml": good,
-		"c/main.yaml": caller("x"), "c/oracles/ask.yaml": caller("x"), "c/oracles/peer.yaml": good, "c/shared.yaml": good, "c/near.yaml": good, "above2.yaml": good,
-		"loose/sub/main.yaml": caller("x"), "loose/peer.yaml": good, "loose/repo/.git/config": "", "loose/repo/x/main.yaml": caller("x"), "cwd/child.yaml": good,
+		"c/main.yaml": caller("x"), "c/oracles/ask.yaml": caller("x"), "c/oracles/peer.yaml": good,
+		"c/shared.yaml": good, "c/near.yaml": good, "above2.yaml": good,
+		"loose/sub/main.yaml": caller("x"), "loose/peer.yaml": good, "loose/repo/.git/config": "",
+		"loose/repo/x/main.yaml": caller("x"), "cwd/child.yaml": good,
 	})
 	t.Chdir(filepath.Join(dir, "cwd"))
 	l := &Loader{Loops: filepath.Join(dir, "p/.loops"), Catalog: filepath.Join(dir, "c")}
@@ -100,7 +105,8 @@ func TestChild(t *testing.T) {
 		}
 	}
 	_, err := l.Child("tpo", &fsm.Loop{File: filepath.Join(dir, "p/.loops/a/b/deep.yaml")})
-	want := `no loop called "tpo" (looked for tpo.fsm.yaml and tpo.yaml in .loops/a/b, .loops/a, .loops and ` + dir + `/c); did you mean top?`
+	want := `no loop called "tpo" (looked for tpo.fsm.yaml and tpo.yaml in .loops/a/b, .loops/a, .loops and ` + dir +
+		`/c); did you mean top?`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant\n%s", err, want)
 	}
@@ -110,11 +116,14 @@ func TestChild(t *testing.T) {
 func TestChildOfInherited(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		"main.yaml":      "name: n\ndescription: d\nfrom: lib/base\nimport: [lib/gates.yaml]\nstates:\n  g: {fragment: gate, on_yes: h}\n  h: {loop: '${context.which}', on_yes: done}\n",
-		"other.yaml":     "name: n\ndescription: d\nfrom: lib/base\nimport: [lib/gates.yaml]\nstates:\n  g: {fragment: dynamic, on_yes: done}\n",
+		"main.yaml": "name: n\ndescription: d\nfrom: lib/base\nimport: [lib/gates.yaml]\nstates:\n" +
+			"  g: {fragment: gate, on_yes: h}\n  h: {loop: '${context.which}', on_yes: done}\n",
+		"other.yaml": "name: n\ndescription: d\nfrom: lib/base\nimport: [lib/gates.yaml]\nstates:\n" +
+			"  g: {fragment: dynamic, on_yes: done}\n",
 		"lib/base.yaml":  "initial: s\nstates:\n  s: {loop: one, on_yes: g}\n  done: {terminal: true}\n",
 		"lib/gates.yaml": "fragments:\n  gate: {loop: two}\n  dynamic: {loop: '${context.which}'}\n",
-		"lib/one.yaml":   good, "one.yaml": good, "lib/two.yaml": good, "lib/three.yaml": good, "three.yaml": good, "four.yaml": good,
+		"lib/one.yaml":   good, "one.yaml": good, "lib/two.yaml": good, "lib/three.yaml": good, "three.yaml": good,
+		"four.yaml": good,
 	})
 	l := &Loader{Loops: dir}
 	for _, tt := range []struct{ loop, name, want string }{
@@ -138,8 +147,12 @@ func TestChildOfInherited(t *testing.T) {
 func TestInheritedImport(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		"a/main.yaml": "name: n\ndescription: d\nfrom: b/base\n", "b/base.yaml": "initial: s\nimport: [one.yaml, two.yaml]\nstates:\n  s: {fragment: one, next: t}\n  t: {fragment: two, next: done}\n  done: {terminal: true}\n",
-		"a/one.yaml": "fragments: {one: {action: of the loop}}\n", "b/one.yaml": "fragments: {one: {action: of the parent}}\n", "a/two.yaml": "fragments: {two: {action: of the loop}}\n",
+		"a/main.yaml": "name: n\ndescription: d\nfrom: b/base\n",
+		"b/base.yaml": "initial: s\nimport: [one.yaml, two.yaml]\nstates:\n  s: {fragment: one, next: t}\n" +
+			"  t: {fragment: two, next: done}\n  done: {terminal: true}\n",
+		"a/one.yaml": "fragments: {one: {action: of the loop}}\n",
+		"b/one.yaml": "fragments: {one: {action: of the parent}}\n",
+		"a/two.yaml": "fragments: {two: {action: of the loop}}\n",
 	})
 	l := load(t, &Loader{Loops: dir}, filepath.Join(dir, "a/main.yaml"))
 	if got := l.States["s"].Action + ", " + l.States["t"].Action; got != "of the parent, of the loop" {
@@ -158,10 +171,12 @@ func TestOverride(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if loop := load(t, l, path); loop.MaxSteps != 7 || loop.Name != "n" || loop.File != filepath.Join(dir, "p/.loops/same.yaml") {
+	if loop := load(t, l, path); loop.MaxSteps != 7 || loop.Name != "n" ||
+		loop.File != filepath.Join(dir, "p/.loops/same.yaml") {
 		t.Errorf("%+v", loop)
 	}
-	if got, err := (&Loader{Catalog: filepath.Join(dir, "c")}).Resolve("same", dir); err != nil || got != filepath.Join(dir, "c/same.yaml") {
+	if got, err := (&Loader{Catalog: filepath.Join(dir, "c")}).Resolve("same", dir); err != nil ||
+		got != filepath.Join(dir, "c/same.yaml") {
 		t.Errorf("from the catalog: %s, %v", got, err)
 	}
 }
@@ -302,7 +317,8 @@ func TestHash(t *testing.T) {
 		}
 	}
 	dir := tree(t, map[string]string{
-		"one.yaml": good, "heir.yaml": "from: one\nimport: [gates.yaml]\n", "gates.yaml": "fragments: {g: {action: x}}\n", "runs.yaml": caller("one"),
+		"one.yaml": good, "heir.yaml": "from: one\nimport: [gates.yaml]\n",
+		"gates.yaml": "fragments: {g: {action: x}}\n", "runs.yaml": caller("one"),
 	})
 	hash := func(name string) string {
 		t.Helper()
@@ -330,7 +346,10 @@ func TestHash(t *testing.T) {
 // TestLoaderKeepsFiles pins that a file is read once.
 func TestLoaderKeepsFiles(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"a.yaml": "from: base\n", "b.yaml": "from: base\nmax_steps: 3\n", "base.yaml": good})
+	dir := tree(t, map[string]string{
+		"a.yaml": "from: base\n", "b.yaml": "from: base\nmax_steps: 3\n",
+		"base.yaml": good,
+	})
 	l := &Loader{Loops: dir}
 	first := load(t, l, filepath.Join(dir, "a.yaml"))
 	if err := os.WriteFile(filepath.Join(dir, "base.yaml"), []byte("broken: ["), 0o644); err != nil {
@@ -348,10 +367,16 @@ func TestLoaderKeepsFiles(t *testing.T) {
 // TestLoaderAtOnce uses one loader from many goroutines, on loops that inherit from and run each other.
 func TestLoaderAtOnce(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"lib/g.yaml": "fragments:\n  g: {action: make}\n", "base.yaml": "initial: s\nimport: [lib/g.yaml]\nstates: {done: {terminal: true}}\n"}
+	files := map[string]string{
+		"lib/g.yaml": "fragments:\n  g: {action: make}\n",
+		"base.yaml":  "initial: s\nimport: [lib/g.yaml]\nstates: {done: {terminal: true}}\n",
+	}
 	const n = 12
 	for i := range n {
-		files[fmt.Sprintf("l%d.yaml", i)] = fmt.Sprintf("name: l%d\ndescription: d\nfrom: base\nparameters: {p: {type: integer}}\nstates:\n  s: {fragment: g, next: t}\n  t: {loop: l%d, with: {p: 1}, on_yes: done}\n  u: {loop: l%d, with: {q: 1}, on_yes: done}\n", i, (i+1)%n, (i+5)%n)
+		files[fmt.Sprintf("l%d.yaml", i)] = fmt.Sprintf("name: l%d\ndescription: d\n"+
+			"from: base\nparameters: {p: {type: integer}}\nstates:\n"+
+			"  s: {fragment: g, next: t}\n  t: {loop: l%d, with: {p: 1}, on_yes: done}\n"+
+			"  u: {loop: l%d, with: {q: 1}, on_yes: done}\n", i, (i+1)%n, (i+5)%n)
 	}
 	dir := tree(t, files)
 	l := &Loader{Loops: dir}
@@ -377,7 +402,10 @@ func TestRecursion(t *testing.T) {
 	files := map[string]string{}
 	const n = 20
 	for i := range n {
-		files[fmt.Sprintf("l%d.yaml", i)] = fmt.Sprintf("name: l%d\ndescription: d\ninitial: s\nparameters: {p: {type: integer, required: true}}\nstates:\n  s: {loop: l%d, with: {p: 1}, on_yes: t}\n  t: {loop: l%d, with: {p: '${context.p}'}, on_yes: done}\n  done: {terminal: true}\n", i, (i+1)%n, i)
+		files[fmt.Sprintf("l%d.yaml", i)] = fmt.Sprintf("name: l%d\ndescription: d\n"+
+			"initial: s\nparameters: {p: {type: integer, required: true}}\n"+
+			"states:\n  s: {loop: l%d, with: {p: 1}, on_yes: t}\n  t: {loop: l%d, with: {p: '${context.p}'}, "+
+			"on_yes: done}\n  done: {terminal: true}\n", i, (i+1)%n, i)
 	}
 	dir := tree(t, files)
 	l := &Loader{Loops: dir}
@@ -399,7 +427,8 @@ func TestCatalog(t *testing.T) {
 				t.Logf("%s is not there: nothing of it was looked at", dir)
 				return nil
 			}
-			if err != nil || e.IsDir() || filepath.Ext(path) != ".yaml" || IsSuite(path) || filepath.Base(filepath.Dir(path)) == "lib" {
+			if err != nil || e.IsDir() || filepath.Ext(path) != ".yaml" || IsSuite(path) ||
+				filepath.Base(filepath.Dir(path)) == "lib" {
 				return err
 			}
 			n++

@@ -30,11 +30,13 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 		MaxEdgeRevisits: b.int("max_edge_revisits"), Backoff: b.duration("backoff"), Timeout: b.duration("timeout"),
 		DefaultTimeout: b.duration("default_timeout"), DefaultIdle: b.duration("default_idle_timeout"),
 		Maintain: b.bool("maintain"), OnHandoff: b.text("on_handoff"), InputKey: b.text("input_key"),
-		RequiredInputs: b.texts("required_inputs"), Scope: b.texts("scope"), Secrets: b.texts("secrets"), Singleton: b.bool("singleton"), Worktree: b.text("worktree"),
+		RequiredInputs: b.texts("required_inputs"), Scope: b.texts("scope"), Secrets: b.texts("secrets"),
+		Singleton: b.bool("singleton"), Worktree: b.text("worktree"),
 		SessionMode: b.text("session_mode"), Permissions: b.text("permissions"),
 		LLM: d.llm(b.sub("llm")), Stall: d.stall(b.sub("circuit")), HostGuard: d.hostGuard(b.sub("host_guard")),
 		PromptSizeGuard: promptSizeGuard(b.sub("prompt_size_guard")),
-		Category:        b.text("category"), Labels: b.texts("labels"), Visibility: b.text("visibility"), SuppressFlags: d.flags,
+		Category:        b.text("category"), Labels: b.texts("labels"), Visibility: b.text("visibility"),
+		SuppressFlags: d.flags,
 	}
 	if l.Context == nil {
 		l.Context = value.NewMap()
@@ -45,7 +47,9 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	if b.has("max_iterations") && !b.has("max_steps") {
 		l.MaxSteps, l.MaxIterations = l.MaxIterations, 0
 		if b.has("on_max_iterations") {
-			d.warnf(b.keyPos("on_max_iterations"), "on_max_iterations", "legacy-cap", "on_max_iterations never applies here: max_iterations without max_steps is the older spelling of max_steps; write max_steps and on_max_steps")
+			d.warnf(b.keyPos("on_max_iterations"), "on_max_iterations", "legacy-cap",
+				"on_max_iterations never applies here: max_iterations without max_steps is the older spelling of "+
+					"max_steps; write max_steps and on_max_steps")
 		}
 	}
 	d.identity(b, l, top)
@@ -81,15 +85,18 @@ func (d *decoder) identity(b *block, l *fsm.Loop, top fsm.Pos) {
 	switch {
 	case len(missing) == 0 || d.partial: // a null in states was reported as such
 	case len(missing) == 3 && fragments != nil && from == nil:
-		d.errorf(d.pos(fragments), "", "library", "this is a library of fragments, not a loop; a loop uses it by import: [%s]", clip(filepath.Base(d.main.name)))
+		d.errorf(d.pos(fragments), "", "library", "this is a library of fragments, not a loop; a loop uses it "+
+			"by import: [%s]", clip(filepath.Base(d.main.name)))
 		return
 	case from != nil:
-		d.errorf(d.pos(from), missing[0], "missing-key", "the loop lacks %s, also with what it inherits from %s", and(missing), quote(parent.Value))
+		d.errorf(d.pos(from), missing[0], "missing-key", "the loop lacks %s, also with what it inherits from %s",
+			and(missing), quote(parent.Value))
 	default:
 		d.errorf(top, missing[0], "missing-key", "the loop lacks %s", and(missing))
 	}
 	if strings.TrimSpace(l.Description) == "" {
-		d.warnf(b.keyPos("description"), "description", "no-description", "the loop has no description; listings show it")
+		d.warnf(b.keyPos("description"), "description", "no-description",
+			"the loop has no description; listings show it")
 	}
 }
 
@@ -114,13 +121,16 @@ func (d *decoder) parameters(b *block, key, at string) []fsm.Parameter {
 		p.need(d.pos(e.key), "type", "the parameter "+quote(e.name))
 		values := list(p.get("values"))
 		if p.text("type") == "enum" && len(values) == 0 {
-			d.errorf(d.pos(e.key), path+".values", "missing-key", "the parameter %s is an enum and lacks values", quote(e.name))
+			d.errorf(d.pos(e.key), path+".values", "missing-key", "the parameter %s is an enum and lacks values",
+				quote(e.name))
 		}
 		if p.bool("required") && p.has("default") {
-			d.errorf(p.keyPos("default"), path+".default", "conflict", "the parameter %s is required, so its default is never used; remove one of the two", quote(e.name))
+			d.errorf(p.keyPos("default"), path+".default", "conflict",
+				"the parameter %s is required, so its default is never used; remove one of the two", quote(e.name))
 		}
 		out = append(out, fsm.Parameter{
-			Name: e.name, Pos: d.pos(e.key), Type: p.text("type"), Required: p.bool("required"), Default: p.get("default"),
+			Name: e.name, Pos: d.pos(e.key), Type: p.text("type"), Required: p.bool("required"),
+			Default:     p.get("default"),
 			Description: p.text("description"), Values: values,
 		})
 	}
@@ -157,20 +167,24 @@ func (d *decoder) hostGuard(b *block) fsm.HostGuard {
 		Enabled: b.bool("enabled"), Cooldown: seconds(min(b.number("cooldown_ms")/1000, maxSeconds)),
 		WarnPct: b.number("warn_pct"), CriticalPct: b.number("critical_pct"), OnPressure: b.text("on_pressure"),
 		PressureState: b.target("pressure_state"), OnAbortRoute: b.target("on_abort_route"),
-		BudgetMB: b.int("max_cumulative_subproc_mb"), OnBudgetExceeded: b.text("on_budget_exceeded"), BudgetState: b.target("budget_state"),
+		BudgetMB: b.int("max_cumulative_subproc_mb"), OnBudgetExceeded: b.text("on_budget_exceeded"),
+		BudgetState: b.target("budget_state"),
 	}
 	if g.CriticalPct < g.WarnPct {
 		at := "critical_pct"
 		if !b.has(at) {
 			at = "warn_pct"
 		}
-		d.errorf(b.pos(at), join(b.path, at), "range", "critical_pct (%v) must not be below warn_pct (%v)", g.CriticalPct, g.WarnPct)
+		d.errorf(b.pos(at), join(b.path, at), "range", "critical_pct (%v) must not be below warn_pct (%v)",
+			g.CriticalPct, g.WarnPct)
 	}
 	if g.OnPressure == "route" && !b.has("pressure_state") {
-		d.errorf(b.pos("on_pressure"), join(b.path, "pressure_state"), "missing-key", "on_pressure: route needs pressure_state")
+		d.errorf(b.pos("on_pressure"), join(b.path, "pressure_state"), "missing-key",
+			"on_pressure: route needs pressure_state")
 	}
 	if g.BudgetMB > 0 && g.OnBudgetExceeded == "route" && !b.has("budget_state") {
-		d.errorf(b.pos("max_cumulative_subproc_mb"), join(b.path, "budget_state"), "missing-key", "a memory budget with on_budget_exceeded: route needs budget_state")
+		d.errorf(b.pos("max_cumulative_subproc_mb"), join(b.path, "budget_state"), "missing-key",
+			"a memory budget with on_budget_exceeded: route needs budget_state")
 	}
 	return g
 }
@@ -188,7 +202,8 @@ func (d *decoder) throttle(of *block) *fsm.Throttle {
 	t := &fsm.Throttle{Normal: b.int("normal_max"), Warn: b.int("warn_max"), Hard: b.int("hard_max")}
 	below := func(low, high string) {
 		if b.has(low) && b.has(high) && b.int(low) >= b.int(high) {
-			d.errorf(b.pos(low), join(b.path, low), "range", "%s (%d) must be below %s (%d)", low, b.int(low), high, b.int(high))
+			d.errorf(b.pos(low), join(b.path, low), "range", "%s (%d) must be below %s (%d)", low, b.int(low), high,
+				b.int(high))
 		}
 	}
 	below("normal_max", "warn_max")
@@ -203,10 +218,12 @@ func (d *decoder) budget(of *block) *fsm.Budget {
 	}
 	b := of.sub("budget")
 	if !b.has("cost_usd") && !b.has("tokens") && !b.has("wall") && !b.has("steps") && !b.has("prompts") {
-		d.errorf(of.pos("budget"), join(of.path, "budget"), "missing-key", "budget sets no limit; expected cost_usd, tokens, wall, steps or prompts")
+		d.errorf(of.pos("budget"), join(of.path, "budget"), "missing-key",
+			"budget sets no limit; expected cost_usd, tokens, wall, steps or prompts")
 	}
 	return &fsm.Budget{
-		CostUSD: b.number("cost_usd"), Tokens: int64(b.int("tokens")), Wall: b.duration("wall"), Steps: b.int("steps"), Prompts: b.int("prompts"),
+		CostUSD: b.number("cost_usd"), Tokens: int64(b.int("tokens")), Wall: b.duration("wall"),
+		Steps: b.int("steps"), Prompts: b.int("prompts"),
 		AllowUnknown: b.bool("allow_unknown_cost"), Silent: !b.bool("steer"),
 	}
 }

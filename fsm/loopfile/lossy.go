@@ -17,7 +17,8 @@ var keysOfTexts = []string{"for_each", "context", "params", "json"}
 func (d *decoder) lossy(n *yaml.Node, path string) {
 	if n.Kind == yaml.ScalarNode {
 		if read, ok := readOtherwise(n); ok {
-			d.warnf(d.pos(n), path, "lossy-scalar", "%s is read as %s; put it in quotes if the text is meant: %q", clip(n.Value), clip(read), clip(n.Value))
+			d.warnf(d.pos(n), path, "lossy-scalar", "%s is read as %s; put it in quotes if the text is meant: %q",
+				clip(n.Value), clip(read), clip(n.Value))
 		}
 		return
 	}

@@ -29,7 +29,11 @@ var meant = map[string]string{
 }
 
 // meantTypes are names that other languages have for the types of parameters and of actions.
-var meantTypes = map[string]string{"int": "integer", "float": "number", "bool": "boolean", "str": "string", "text": "string", "bash": "shell", "sh": "shell", "script": "shell", "command": "shell", "llm": "prompt", "mcp": "mcp_tool"}
+var meantTypes = map[string]string{
+	"int": "integer", "float": "number", "bool": "boolean", "str": "string",
+	"text": "string", "bash": "shell", "sh": "shell", "script": "shell", "command": "shell", "llm": "prompt",
+	"mcp": "mcp_tool",
+}
 
 // meantValue suggests one of the values of a key.
 func meantValue(s string, key *Key) string {

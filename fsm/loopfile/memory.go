@@ -10,7 +10,9 @@ import (
 )
 
 // memoryName is what a memory may be called, as part of the name of a file.
-var memoryName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`) })
+var memoryName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+})
 
 // memory reads the memory of the top level; nil means that it is not there.
 func (d *decoder) memory(of *block) *fsm.LessonBook {
@@ -21,9 +23,12 @@ func (d *decoder) memory(of *block) *fsm.LessonBook {
 	m := &fsm.LessonBook{Name: b.text("name"), Tokens: b.int("tokens")}
 	switch name := m.Name; {
 	case name == "true" || name == "false":
-		d.errorf(of.pos("memory"), join(b.path, "name"), "bad-value", "memory is a mapping or a name, found %s; write memory: {} for a memory with the name of the loop, or leave the key out", name)
+		d.errorf(of.pos("memory"), join(b.path, "name"), "bad-value",
+			"memory is a mapping or a name, found %s; write memory: {} for a memory with the name of the loop, or "+
+				"leave the key out", name)
 	case name != "" && !memoryName().MatchString(name):
-		d.errorf(b.pos("name"), join(b.path, "name"), "bad-value", "%s is no name of a memory; expected letters, digits, and _ . - within it", quote(name))
+		d.errorf(b.pos("name"), join(b.path, "name"), "bad-value",
+			"%s is no name of a memory; expected letters, digits, and _ . - within it", quote(name))
 	}
 	return m
 }
@@ -46,7 +51,8 @@ func (d *decoder) remember(of *block) *fsm.Remember {
 // checkMemory checks that what states remember has a memory, and that it can be found.
 func (d *decoder) checkMemory(l *fsm.Loop, decls []*stateDecl) {
 	if l.Lessons != nil && l.Lessons.Name == "" && l.Name != "" && !memoryName().MatchString(l.Name) && !d.partial {
-		d.errorf(l.Pos, "memory", "bad-value", "the memory has the name of the loop, and %s cannot be that of its file; write memory: NAME", quote(l.Name))
+		d.errorf(l.Pos, "memory", "bad-value", "the memory has the name of the loop, and %s cannot be that of its "+
+			"file; write memory: NAME", quote(l.Name))
 	}
 	for _, s := range decls {
 		if s.Remember == nil || s.open {
@@ -60,14 +66,18 @@ func (d *decoder) checkMemory(l *fsm.Loop, decls []*stateDecl) {
 		case b.has("fact") == b.has("judge"):
 			d.errorf(at, path, "conflict", "remember takes one of fact, a text, and judge, what a model is asked")
 		case b.has("source") && !b.has("judge"):
-			d.errorf(b.keyPos("source"), join(path, "source"), "missing-key", "source is what a judge looks at, and this remember has none; put it into fact")
+			d.errorf(b.keyPos("source"), join(path, "source"), "missing-key",
+				"source is what a judge looks at, and this remember has none; put it into fact")
 		case !b.has("judge"):
 		case s.Terminal:
-			d.errorf(b.keyPos("judge"), join(path, "judge"), "conflict", "a terminal state asks no judge; have the state before it remember this, or write fact")
+			d.errorf(b.keyPos("judge"), join(path, "judge"), "conflict",
+				"a terminal state asks no judge; have the state before it remember this, or write fact")
 		default:
 			for _, key := range []string{"for_each", "parallel", "loop", "wait", "ask"} {
 				if s.b.given(key) {
-					d.errorf(b.keyPos("judge"), join(path, "judge"), "conflict", "a state with %s asks no judge what to remember; have the state that it leads to do that, or write fact", key)
+					d.errorf(b.keyPos("judge"), join(path, "judge"), "conflict",
+						"a state with %s asks no judge what to remember; have the state that it leads to do that, "+
+							"or write fact", key)
 					break
 				}
 			}

@@ -37,7 +37,8 @@ func mistakeIn(lines []string, at int) *mistake {
 		return nil
 	}
 	// What is below | must be deeper than its key.
-	if above := lastText(lines, at-1); above > 0 && blockHead().MatchString(lines[above-1]) && indentOf(line) <= indentOf(lines[above-1]) {
+	if above := lastText(lines, at-1); above > 0 && blockHead().MatchString(lines[above-1]) &&
+		indentOf(line) <= indentOf(lines[above-1]) {
 		return &mistake{at, indentOf(line), "the lines of a text after | or > must be indented deeper than its key"}
 	}
 	s := lineScanner{line: line}
@@ -132,7 +133,9 @@ func (s *lineScanner) value(i int) {
 	case '|', '>':
 		end := i + len(blockStart().FindString(s.line[i:]))
 		if rest := s.line[end:]; !afterBlock().MatchString(rest) {
-			s.fail(end+indentOf(rest), "the text after "+s.line[i:end]+" begins on the next line, indented; for a text in one line leave the "+s.line[i:end]+" out, or put it all in quotes")
+			s.fail(end+indentOf(rest),
+				"the text after "+s.line[i:end]+" begins on the next line, indented; for a text in one "+
+					"line leave the "+s.line[i:end]+" out, or put it all in quotes")
 		}
 	default:
 		if s.plainStart(i) {
@@ -282,7 +285,8 @@ func (s *lineScanner) flowPlain(start int, list bool) int {
 			if i > start && s.line[i-1] == '$' {
 				at--
 			}
-			s.fail(at, "inside {...} and [...] a "+string(c)+" begins a "+map[byte]string{'{': "mapping", '[': "list"}[c]+"; put the text in quotes")
+			s.fail(at, "inside {...} and [...] a "+string(c)+" begins a "+
+				map[byte]string{'{': "mapping", '[': "list"}[c]+"; put the text in quotes")
 			return i
 		case c == '?' && list && i > start:
 			s.fail(start, "inside [...] a text that holds ? must be put in quotation marks")
@@ -302,5 +306,6 @@ func (s *lineScanner) afterFlow(opener byte, i int) {
 	if rest == "" || rest[0] == '#' || rest[0] == ':' {
 		return
 	}
-	s.fail(len(s.line)-len(rest), "the text continues after the closing bracket; put a text that begins with "+string(opener)+" in quotes or use |")
+	s.fail(len(s.line)-len(rest), "the text continues after the closing bracket; put a text that begins with "+
+		string(opener)+" in quotes or use |")
 }

@@ -84,7 +84,8 @@ func ObjectOf(l *fsm.Loop) *value.Map {
 
 // PlainLoop has the default of everything a loop file may leave out.
 func PlainLoop() *fsm.Loop {
-	l, _ := Parse("", []byte("name: plain\ninitial: plain\nstates: {plain: {action: a, next: end}, end: {terminal: true}}\n"), nil)
+	l, _ := Parse("",
+		[]byte("name: plain\ninitial: plain\nstates: {plain: {action: a, next: end}, end: {terminal: true}}\n"), nil)
 	return l
 }
 

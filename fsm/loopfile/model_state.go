@@ -97,7 +97,8 @@ func stateModel(s, def *fsm.State) *value.Map {
 	w.count("max_retries", s.MaxRetries, def.MaxRetries)
 	w.text("on_retry_exhausted", s.OnRetryExhausted, "")
 	w.value("retryable_exit_codes", codeList(s.RetryableExitCodes), s.RetryableExitCodes != nil)
-	w.value("max_rate_limit_retries", int64(s.MaxRateLimitRetries), s.OnRateLimitExhausted != "" || s.MaxRateLimitRetries != def.MaxRateLimitRetries)
+	w.value("max_rate_limit_retries", int64(s.MaxRateLimitRetries), s.OnRateLimitExhausted != "" ||
+		s.MaxRateLimitRetries != def.MaxRateLimitRetries)
 	w.text("on_rate_limit_exhausted", s.OnRateLimitExhausted, "")
 	w.seconds("rate_limit_backoff_base_seconds", s.RateLimitBackoff, def.RateLimitBackoff)
 	w.seconds("rate_limit_max_wait_seconds", s.RateLimitMaxWait, def.RateLimitMaxWait)

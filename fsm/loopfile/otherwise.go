@@ -34,8 +34,8 @@ func (d *decoder) otherwise(root *yaml.Node) *yaml.Node {
 	return d.set(root, key, out)
 }
 
-// whyNotOtherwise ends the refusal of a state that does not say where a failure leads: why the otherwise of its loop does not say so,
-// "" where it has none.
+// whyNotOtherwise ends the refusal of a state that does not say where a failure leads: why the otherwise of its
+// loop does not say so, "" where it has none.
 func (d *decoder) whyNotOtherwise() string {
 	if d.aside == "" {
 		return ""
@@ -58,7 +58,8 @@ func (d *decoder) guarded(state entry, to *yaml.Node) *yaml.Node {
 		}
 	}
 	has := func(key string) bool { return given[key] != nil }
-	if end := given["terminal"]; end != nil && end.Value != "false" || !slices.ContainsFunc(acting, has) || slices.ContainsFunc(failing, has) {
+	if end := given["terminal"]; end != nil && end.Value != "false" || !slices.ContainsFunc(acting, has) ||
+		slices.ContainsFunc(failing, has) {
 		return body
 	}
 	keys := []string{"on_no", "on_error", "on_timeout", "on_partial"}

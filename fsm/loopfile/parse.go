@@ -46,7 +46,8 @@ type decoder struct {
 func newDecoder(main *source, l *Loader) *decoder {
 	d := &decoder{
 		origins: origins{main: main}, loader: l, count: map[fsm.Severity]int{}, said: map[saying]bool{},
-		open: map[*yaml.Node]bool{}, via: map[string]string{}, nulled: map[*yaml.Node]*yaml.Node{}, notices: map[*source]*notice{},
+		open: map[*yaml.Node]bool{}, via: map[string]string{}, nulled: map[*yaml.Node]*yaml.Node{},
+		notices:  map[*source]*notice{},
 		declared: map[*yaml.Node][]fsm.Parameter{},
 	}
 	if l != nil {

@@ -20,7 +20,8 @@ type places struct {
 
 // Other names of keys of the top level and of states: older ones, and those that keys of a fragment's user get.
 var alias = map[string]string{
-	"on_yes": "on_success", "on_no": "on_failure", "max_steps": "max_iterations", "fragment": "fragment_name", "with": "fragment_bindings",
+	"on_yes": "on_success", "on_no": "on_failure", "max_steps": "max_iterations", "fragment": "fragment_name",
+	"with": "fragment_bindings",
 }
 
 func (p *places) place(offset int, path ...string) fsm.Pos {

@@ -127,7 +127,10 @@ states:
 			t.Errorf("%s %q: %v, want %v", tt.path, tt.at, got, marks[tt.mark[0]])
 		}
 	}
-	for path, want := range map[string]string{"": "main.yaml:1:1", "nothing": "main.yaml:1:1", "labels 7": "main.yaml:5:1"} {
+	for path, want := range map[string]string{
+		"": "main.yaml:1:1", "nothing": "main.yaml:1:1",
+		"labels 7": "main.yaml:5:1",
+	} {
 		if got := loop.Place(0, strings.Fields(path)...); got.String() != want {
 			t.Errorf("%q: %v, want %s", path, got, want)
 		}

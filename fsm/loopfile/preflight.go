@@ -16,7 +16,10 @@ func Preflight(l *fsm.Loop, context *value.Map) []fsm.Problem {
 	var problems []fsm.Problem
 	said := map[string]bool{}
 	report := func(pos fsm.Pos, path, rule, message string) {
-		problems = append(problems, fsm.Problem{Pos: pos, Severity: fsm.SeverityError, Rule: rule, Path: path, Message: message})
+		problems = append(problems, fsm.Problem{
+			Pos: pos, Severity: fsm.SeverityError, Rule: rule, Path: path,
+			Message: message,
+		})
 	}
 	for _, name := range l.RequiredInputs {
 		if v, _ := context.Get(name); truthy(v) || said[name] {
@@ -31,7 +34,8 @@ func Preflight(l *fsm.Loop, context *value.Map) []fsm.Problem {
 			continue
 		}
 		said[p.Name] = true
-		report(p.Pos, "parameters."+clip(p.Name), "missing-input", "the parameter "+quote(p.Name)+" is required and not set; "+remedy(l, p.Name))
+		report(p.Pos, "parameters."+clip(p.Name), "missing-input",
+			"the parameter "+quote(p.Name)+" is required and not set; "+remedy(l, p.Name))
 	}
 	setBy := assigned(l)
 	for _, state := range l.Order {
@@ -51,8 +55,10 @@ func Preflight(l *fsm.Loop, context *value.Map) []fsm.Problem {
 					hint = didYouMean(name, context.Keys())
 				}
 				at := append([]string{"states", state}, key...)
-				report(place(l, s.Pos, r.Offset, at...), join("states", state)+"."+strings.Join(key, "."), "missing-context",
-					"the state "+quote(state)+" uses "+clip(r.Text)+", but the context has no "+quote(name)+hint+"; "+remedy(l, name))
+				report(place(l, s.Pos, r.Offset, at...), join("states", state)+"."+strings.Join(key, "."),
+					"missing-context",
+					"the state "+quote(state)+" uses "+clip(r.Text)+", but the context has no "+quote(name)+hint+"; "+
+						remedy(l, name))
 			}
 		}
 		if c := s.Call; c == nil {

@@ -13,7 +13,8 @@ import (
 const mostTimes = 1000
 
 // propertyShape is what a property looks like, for messages.
-const propertyShape = "{never: {enter: deploy, without: approve}}, {always_before_end: cleanup} or {at_most: {enter: deploy, times: 1}}"
+const propertyShape = "{never: {enter: deploy, without: approve}}, {always_before_end: cleanup} or {at_most: " +
+	"{enter: deploy, times: 1}}"
 
 // properties reads what must hold of every run.
 func (d *decoder) properties(b *block) []fsm.Property {
@@ -23,7 +24,8 @@ func (d *decoder) properties(b *block) []fsm.Property {
 	}
 	n := deref(f.node)
 	if n.Kind != yaml.SequenceNode {
-		d.errorf(d.pos(n), "properties", "wrong-type", "properties is a list of %s, found %s", propertyShape, describe(n))
+		d.errorf(d.pos(n), "properties", "wrong-type", "properties is a list of %s, found %s", propertyShape,
+			describe(n))
 		return nil
 	}
 	var list []fsm.Property
@@ -35,7 +37,8 @@ func (d *decoder) properties(b *block) []fsm.Property {
 		}
 		entries := d.entries(item, path)
 		if len(entries) != 1 {
-			d.errorf(d.pos(item), path, "bad-value", "a property has one key, and this one has %d; expected %s", len(entries), propertyShape)
+			d.errorf(d.pos(item), path, "bad-value", "a property has one key, and this one has %d; expected %s",
+				len(entries), propertyShape)
 			continue
 		}
 		if p, ok := d.property(entries[0], path); ok {
@@ -55,7 +58,8 @@ func (d *decoder) property(e entry, path string) (p fsm.Property, ok bool) {
 	case fsm.PropertyNever, fsm.PropertyAtMost:
 	default:
 		words := []string{fsm.PropertyNever, fsm.PropertyAlways, fsm.PropertyAtMost}
-		d.errorf(d.pos(e.key), path, "unknown-key", "%s is no property%s; expected %s", quote(p.Kind), didYouMean(p.Kind, words), propertyShape)
+		d.errorf(d.pos(e.key), path, "unknown-key", "%s is no property%s; expected %s", quote(p.Kind),
+			didYouMean(p.Kind, words), propertyShape)
 		return p, false
 	}
 	if n.Kind != yaml.MappingNode {
@@ -74,12 +78,14 @@ func (d *decoder) property(e entry, path string) (p fsm.Property, ok bool) {
 			p.Without, good = d.stateNamed(val, at, in.name)
 		case in.name == "times" && p.Kind == fsm.PropertyAtMost:
 			if p.Times, good = d.int(val, at, in.name); good && (p.Times < 1 || p.Times > mostTimes) {
-				d.errorf(d.pos(val), at, "range", "times is %d; expected 1 to %d, or never: {enter: STATE}", p.Times, mostTimes)
+				d.errorf(d.pos(val), at, "range", "times is %d; expected 1 to %d, or never: {enter: STATE}", p.Times,
+					mostTimes)
 				good = false
 			}
 		default:
 			keys := map[string]string{fsm.PropertyNever: "enter and without", fsm.PropertyAtMost: "enter and times"}
-			d.errorf(d.pos(in.key), at, "unknown-key", "%s has the keys %s, and not %s", p.Kind, keys[p.Kind], quote(in.name))
+			d.errorf(d.pos(in.key), at, "unknown-key", "%s has the keys %s, and not %s", p.Kind, keys[p.Kind],
+				quote(in.name))
 		}
 		take(good)
 	}
@@ -88,7 +94,8 @@ func (d *decoder) property(e entry, path string) (p fsm.Property, ok bool) {
 		return p, false
 	}
 	if ok && p.State == p.Without {
-		d.errorf(d.pos(n), path, "conflict", "%s is what must not be entered and what must be entered before; name another state, or leave out without", quote(p.State))
+		d.errorf(d.pos(n), path, "conflict", "%s is what must not be entered and what must be entered before; name "+
+			"another state, or leave out without", quote(p.State))
 		return p, false
 	}
 	return p, ok
@@ -125,13 +132,16 @@ func propertiesModel(list []fsm.Property) []any {
 // propertiesSchema describes properties.
 func propertiesSchema() jsonObject {
 	shape := func(key string, body jsonObject) jsonObject {
-		return object("type", "object", "required", []any{key}, "additionalProperties", false, "properties", object(key, body))
+		return object("type", "object", "required", []any{key}, "additionalProperties", false, "properties",
+			object(key, body))
 	}
 	return object("type", []any{"array", "null"}, "items", object("anyOf", []any{
 		shape(fsm.PropertyNever, object("type", "object", "required", []any{"enter"}, "additionalProperties", false,
 			"properties", object("enter", reference("given_text"), "without", reference("given_text")))),
 		shape(fsm.PropertyAlways, reference("given_text")),
-		shape(fsm.PropertyAtMost, object("type", "object", "required", []any{"enter", "times"}, "additionalProperties", false,
-			"properties", object("enter", reference("given_text"), "times", object("type", "integer", "minimum", 1, "maximum", mostTimes)))),
+		shape(fsm.PropertyAtMost,
+			object("type", "object", "required", []any{"enter", "times"}, "additionalProperties", false,
+				"properties", object("enter", reference("given_text"), "times",
+					object("type", "integer", "minimum", 1, "maximum", mostTimes)))),
 	}))
 }

@@ -22,11 +22,13 @@ func (d *decoder) quota(of *block) *fsm.Quota {
 	if f, ok := b.fields["reserve"]; ok {
 		n, valid := share(f.node)
 		if q.Reserve = n; !valid {
-			d.errorf(d.pos(f.node), join(b.path, "reserve"), "bad-value", "reserve must be a share from 0%% to below 100%%, such as 30%% or 0.3, found %s", describe(f.node))
+			d.errorf(d.pos(f.node), join(b.path, "reserve"), "bad-value",
+				"reserve must be a share from 0%% to below 100%%, such as 30%% or 0.3, found %s", describe(f.node))
 		}
 	}
 	if !b.has("reserve") && !b.has("spare") && len(b.other) == 0 {
-		d.errorf(of.pos("quota"), join(of.path, "quota"), "missing-key", "quota sets no limit; expected reserve or spare")
+		d.errorf(of.pos("quota"), join(of.path, "quota"), "missing-key",
+			"quota sets no limit; expected reserve or spare")
 	}
 	return q
 }

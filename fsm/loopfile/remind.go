@@ -37,11 +37,13 @@ func (d *decoder) reminders(a *fsm.Ask, b *block) {
 	case yaml.SequenceNode:
 		a.Escalate.To, _ = d.texts(f.node, path, &Key{Name: "escalate"}).([]string)
 	default:
-		d.errorf(d.pos(f.node), path, "wrong-type", "escalate must be a list of targets such as [team], or {after: 8h, to: [team]}, found %s", describe(f.node))
+		d.errorf(d.pos(f.node), path, "wrong-type", "escalate must be a list of targets such as [team], or {after: "+
+			"8h, to: [team]}, found %s", describe(f.node))
 		return
 	}
 	if len(a.Escalate.To) == 0 && len(names.Content) == 0 {
-		d.errorf(d.pos(names), in, "range", "escalate names no target; expected names of targets of notify in the settings, such as [team]")
+		d.errorf(d.pos(names), in, "range", "escalate names no target; expected names of targets of notify in the "+
+			"settings, such as [team]")
 	}
 	for i, name := range a.Escalate.To {
 		if strings.TrimSpace(name) == "" {
@@ -50,7 +52,8 @@ func (d *decoder) reminders(a *fsm.Ask, b *block) {
 	}
 	if a.Escalate.After == 0 {
 		if a.Escalate.After = a.Remind; a.Remind == 0 && !b.has("remind") {
-			d.errorf(d.pos(f.key), path, "missing-key", "escalate does not say when: add remind, or write escalate: {after: 8h, to: %s}", "["+strings.Join(a.Escalate.To, ", ")+"]")
+			d.errorf(d.pos(f.key), path, "missing-key", "escalate does not say when: add remind, or write escalate: "+
+				"{after: 8h, to: %s}", "["+strings.Join(a.Escalate.To, ", ")+"]")
 		}
 	}
 }

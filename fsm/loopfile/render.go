@@ -34,7 +34,8 @@ func Render(problems []fsm.Problem, source func(file string) []byte, color bool)
 		if pos := p.Pos.String(); pos != "" {
 			out.WriteString(paint("1", printable(pos)+":") + " ")
 		}
-		fmt.Fprintf(&out, "%s %s %s\n", paint(style, string(p.Severity)+":"), printable(p.Message), paint("2", "["+p.Rule+"]"))
+		fmt.Fprintf(&out, "%s %s %s\n", paint(style, string(p.Severity)+":"), printable(p.Message),
+			paint("2", "["+p.Rule+"]"))
 		if p.Pos.Line == 0 || source == nil {
 			continue
 		}
@@ -45,7 +46,8 @@ func Render(problems []fsm.Problem, source func(file string) []byte, color bool)
 			}
 			texts[p.Pos.File] = lines
 		}
-		if p.Pos.Line > len(lines) || len(lines[p.Pos.Line-1]) > maxLine || len(bytes.TrimSpace(lines[p.Pos.Line-1])) == 0 {
+		if p.Pos.Line > len(lines) || len(lines[p.Pos.Line-1]) > maxLine ||
+			len(bytes.TrimSpace(lines[p.Pos.Line-1])) == 0 {
 			continue
 		}
 		line, caret := excerpt(strings.ToValidUTF8(string(lines[p.Pos.Line-1]), "\ufffd"), p.Pos.Col)
@@ -97,7 +99,8 @@ func columns(s string) int {
 	for _, r := range s {
 		switch {
 		case unicode.In(r, unicode.Mn, unicode.Me):
-		case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana), r >= 0xff01 && r <= 0xff60, r >= 0x1f300 && r <= 0x1faff:
+		case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana), r >= 0xff01 &&
+			r <= 0xff60, r >= 0x1f300 && r <= 0x1faff:
 			n += 2
 		default:
 			n++

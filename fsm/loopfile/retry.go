@@ -32,12 +32,14 @@ func (d *decoder) retry(of *block) *fsm.Retry {
 		if _, err := strconv.Atoi(n.Value); err == nil {
 			hint = "; write {times: " + n.Value + "}"
 		}
-		d.errorf(d.pos(n), join(of.path, "retry"), "wrong-type", "retry must be a mapping such as {times: 5, backoff: 2s..1m}, found %s%s", describe(n), hint)
+		d.errorf(d.pos(n), join(of.path, "retry"), "wrong-type",
+			"retry must be a mapping such as {times: 5, backoff: 2s..1m}, found %s%s", describe(n), hint)
 		return nil
 	}
 	b := of.sub("retry")
 	if of.fields["retry"].node.Kind == yaml.MappingNode && !b.has("times") {
-		d.errorf(of.pos("retry"), join(of.path, "retry"), "missing-key", "retry needs times: how often the action is tried again after the first try")
+		d.errorf(of.pos("retry"), join(of.path, "retry"), "missing-key",
+			"retry needs times: how often the action is tried again after the first try")
 	}
 	r := &fsm.Retry{Times: b.int("times"), First: firstRetryWait, Most: mostRetryWait, On: retriedOn}
 	if f, ok := b.fields["backoff"]; ok {
@@ -45,11 +47,16 @@ func (d *decoder) retry(of *block) *fsm.Retry {
 	}
 	if f, ok := b.fields["on"]; ok {
 		if r.On = b.texts("on"); len(r.On) == 0 && f.val != nil {
-			d.errorf(d.pos(f.node), join(b.path, "on"), "range", "on is empty; expected what is tried again, such as [error, timeout]")
+			d.errorf(d.pos(f.node), join(b.path, "on"), "range",
+				"on is empty; expected what is tried again, such as [error, timeout]")
 		}
 		for i, what := range r.On {
 			if i < len(f.node.Content) {
-				d.allowed(&Key{Name: "on", In: InRetry, Values: []string{fsm.RetryError, fsm.RetryTimeout, fsm.RetryNo}}, deref(f.node.Content[i]), what, join(b.path, "on")+"["+strconv.Itoa(i)+"]")
+				d.allowed(&Key{
+					Name: "on", In: InRetry,
+					Values: []string{fsm.RetryError, fsm.RetryTimeout, fsm.RetryNo},
+				}, deref(f.node.Content[i]), what,
+					join(b.path, "on")+"["+strconv.Itoa(i)+"]")
 			}
 		}
 	}
@@ -66,18 +73,21 @@ func (d *decoder) backoff(r *fsm.Retry, n *yaml.Node, path string) {
 	from, okFrom := timeIn(first)
 	to, okTo := timeIn(most)
 	if n.Kind != yaml.ScalarNode || !okFrom || isRange && !okTo {
-		d.errorf(d.pos(n), path, "wrong-type", "backoff must be a time such as 10s, or the first and the longest wait such as 2s..1m, found %s", describe(n))
+		d.errorf(d.pos(n), path, "wrong-type", "backoff must be a time such as 10s, or the first and the longest "+
+			"wait such as 2s..1m, found %s", describe(n))
 		return
 	}
 	if !isRange {
 		to = from
 	}
 	if from > to {
-		d.errorf(d.pos(n), path, "range", "backoff begins with %s, which is longer than %s; the longest wait comes last", first, most)
+		d.errorf(d.pos(n), path, "range", "backoff begins with %s, which is longer than %s; the longest "+
+			"wait comes last", first, most)
 		return
 	}
 	if from == 0 && to > 0 {
-		d.errorf(d.pos(n), path, "range", "backoff begins with no wait at all, which never grows when it is doubled; expected a first wait such as 1s")
+		d.errorf(d.pos(n), path, "range", "backoff begins with no wait at all, which never grows when it is "+
+			"doubled; expected a first wait such as 1s")
 		return
 	}
 	r.First, r.Most = from, to
@@ -100,14 +110,16 @@ func (d *decoder) checkRetry(s *stateDecl) {
 	}
 	switch {
 	case s.Loop != "":
-		report("retry tries an action again, and this state runs the loop %s; give retry to the states of that loop, or use max_retries here", quote(s.Loop))
+		report("retry tries an action again, and this state runs the loop %s; give retry to the states of that "+
+			"loop, or use max_retries here", quote(s.Loop))
 	case s.Terminal:
 		report("retry has nothing to try again: the action of a terminal state does not run")
 	case s.Action == "":
 		report("retry has nothing to try again: this state has no action")
 	case s.ActionType == "contract" && s.Next == "":
 		report("retry has nothing to try again: the action of a contract does not run")
-	case s.Next != "" && s.Retry != nil && len(s.Retry.On) > 0 && !slices.Contains(s.Retry.On, fsm.RetryError) && !slices.Contains(s.Retry.On, fsm.RetryTimeout):
+	case s.Next != "" && s.Retry != nil && len(s.Retry.On) > 0 && !slices.Contains(s.Retry.On, fsm.RetryError) &&
+		!slices.Contains(s.Retry.On, fsm.RetryTimeout):
 		report("retry waits for the verdict no, and a state with next is not judged; expected on: [error, timeout]")
 	}
 }

@@ -14,7 +14,8 @@ func (d *decoder) sandbox(of *block) *confine.Policy {
 	}
 	b := of.sub("sandbox")
 	p := &confine.Policy{
-		Preset: b.text("preset"), Write: b.texts("write"), Read: b.texts("read"), Deny: b.texts("deny"), Env: b.texts("env"),
+		Preset: b.text("preset"), Write: b.texts("write"), Read: b.texts("read"), Deny: b.texts("deny"),
+		Env:  b.texts("env"),
 		CPUs: b.number("cpus"), PIDs: b.int("pids"), Tmp: b.text("tmp"),
 	}
 	if f, ok := b.fields["network"]; ok {
@@ -30,7 +31,8 @@ func (d *decoder) sandbox(of *block) *confine.Policy {
 	for _, key := range []string{"write", "read", "deny", "env"} {
 		for i, text := range b.texts(key) {
 			if text == "" {
-				d.errorf(d.pos(deref(b.fields[key].node.Content[i])), join(b.path, key), "bad-value", "an entry of %s is empty", key)
+				d.errorf(d.pos(deref(b.fields[key].node.Content[i])), join(b.path, key), "bad-value",
+					"an entry of %s is empty", key)
 			}
 		}
 	}

@@ -12,17 +12,22 @@ func (d *decoder) schedule(of *block) *fsm.Schedule {
 	}
 	b := of.sub("schedule")
 	b.need(of.pos("schedule"), "cron", "schedule")
-	s := &fsm.Schedule{Cron: b.text("cron"), Timezone: b.text("timezone"), Overlap: b.text("overlap"), CatchUp: b.text("catch_up"), Except: b.texts("except")}
+	s := &fsm.Schedule{
+		Cron: b.text("cron"), Timezone: b.text("timezone"), Overlap: b.text("overlap"),
+		CatchUp: b.text("catch_up"), Except: b.texts("except"),
+	}
 	if s.CatchUp == "all" {
 		s.CatchUpLimit = b.int("catch_up_limit")
 	} else if b.given("catch_up_limit") {
-		d.warnf(b.keyPos("catch_up_limit"), "schedule.catch_up_limit", "ignored", "catch_up_limit has no effect without catch_up: all, which runs each missed time")
+		d.warnf(b.keyPos("catch_up_limit"), "schedule.catch_up_limit", "ignored",
+			"catch_up_limit has no effect without catch_up: all, which runs each missed time")
 	}
 	if f, ok := b.fields["cron"]; ok && f.val != nil {
 		if times, err := cron.Parse(s.Cron); err == nil {
 			s.Cron = times.String()
 		} else {
-			d.errorf(d.pos(f.node), join(b.path, "cron"), "bad-value", "cron: %v (every day at 03:00 is \"0 3 * * *\")", err)
+			d.errorf(d.pos(f.node), join(b.path, "cron"), "bad-value",
+				"cron: %v (every day at 03:00 is \"0 3 * * *\")", err)
 		}
 	}
 	if f, ok := b.fields["except"]; ok && f.val != nil {
@@ -32,7 +37,8 @@ func (d *decoder) schedule(of *block) *fsm.Schedule {
 	}
 	if f, ok := b.fields["timezone"]; ok && f.val != nil {
 		if _, err := cron.Zone(s.Timezone); err != nil {
-			d.errorf(d.pos(f.node), join(b.path, "timezone"), "bad-value", "timezone: %v; expected a name such as Europe/Berlin or UTC", err)
+			d.errorf(d.pos(f.node), join(b.path, "timezone"), "bad-value",
+				"timezone: %v; expected a name such as Europe/Berlin or UTC", err)
 		}
 	}
 	return s

@@ -55,7 +55,8 @@ func blockSchema(in Where) jsonObject {
 const verdictKey = "^on_."
 
 func verdictRoute() jsonObject {
-	return append(object("description", "Where to go on the verdict that the key names after `on_`."), reference("text")...)
+	return append(object("description", "Where to go on the verdict that the key names after `on_`."),
+		reference("text")...)
 }
 
 func stateSchema(types Types) jsonObject {
@@ -84,8 +85,11 @@ func typeSchema(types Types) jsonObject {
 // fragmentSchema is that of a state with parameters.
 func fragmentSchema() jsonObject {
 	props := object(
-		"description", append(object("description", "What the fragment is for, and what it needs."), reference("text")...),
-		"parameters", object("description", "Typed values that a state gives the fragment with `with`; `${param.NAME}` reads them.", "type", []any{"object", "null"}, "additionalProperties", reference(string(InParameter))),
+		"description", append(object("description", "What the fragment is for, and what it needs."),
+			reference("text")...),
+		"parameters", object("description", "Typed values that a state gives the fragment with `with`; "+
+			"`${param.NAME}` reads them.", "type", []any{"object", "null"}, "additionalProperties",
+			reference(string(InParameter))),
 	)
 	for _, m := range keysOf(InState) {
 		if m.name != "description" {

@@ -12,7 +12,9 @@ func callRules() []any {
 			needs("url"),
 			object("not", allOf(has("json"), has("body"))),
 			when(withBody, object("not", is("method", "GET", "HEAD"))),
-			object("properties", object("url", when(object("type", "string", "not", object("pattern", `\$\{`)), object("pattern", "^https?://")))),
+			object("properties",
+				object("url", when(object("type", "string", "not", object("pattern", `\$\{`)),
+					object("pattern", "^https?://")))),
 		)))))...)),
 		when(is("action_type", httpType), has("call")),
 	}

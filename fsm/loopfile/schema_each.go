@@ -4,7 +4,8 @@ package loopfile
 func eachRules() []any {
 	does := anyOf(given("loop"), has("call"), has("wait"), has("ask"))
 	alone := []any{
-		anyOf(given("action"), does), object("not", is("terminal", truths...)), object("not", is("action_type", "contract")), anyOf(has("call"), notShell(), exitCodeOnly()),
+		anyOf(given("action"), does), object("not", is("terminal", truths...)),
+		object("not", is("action_type", "contract")), anyOf(has("call"), notShell(), exitCodeOnly()),
 		object("not", allOf(anyOf(given("loop"), has("wait"), has("ask")), has("evaluate"))),
 		object("not", allOf(given("loop"), is("idempotent", false))),
 		object("anyOf", []any{has("next"), has("route"), given("on_no"), given("on_failure"), given("on_error")}),
@@ -15,7 +16,9 @@ func eachRules() []any {
 	rules := []any{when(has("for_each"), allOf(alone...))}
 	for _, key := range itemKeys {
 		if key == "parallel" {
-			rules = append(rules, when(object("required", []any{key}, "properties", object(key, object("type", "integer"))), needs("for_each")))
+			rules = append(rules,
+				when(object("required", []any{key}, "properties", object(key, object("type", "integer"))),
+					needs("for_each")))
 			continue
 		}
 		rules = append(rules, when(has(key), needs("for_each")))
@@ -24,9 +27,11 @@ func eachRules() []any {
 }
 
 func notShell() jsonObject {
-	return anyOf(allOf(has("action_type"), object("not", is("action_type", "shell"))), object("properties", object("action", object("pattern", "^/")), "required", []any{"action"}))
+	return anyOf(allOf(has("action_type"), object("not", is("action_type", "shell"))),
+		object("properties", object("action", object("pattern", "^/")), "required", []any{"action"}))
 }
 
 func exitCodeOnly() jsonObject {
-	return anyOf(hasNot("evaluate"), object("properties", object("evaluate", object("properties", object("type", object("const", "exit_code"))))))
+	return anyOf(hasNot("evaluate"),
+		object("properties", object("evaluate", object("properties", object("type", object("const", "exit_code"))))))
 }

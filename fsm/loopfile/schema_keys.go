@@ -10,8 +10,10 @@ func textDefs() jsonObject {
 	return object(
 		"text", when(object("type", []any{"object", "array"}), object("type", "string")),
 		"given_text", when(object("type", []any{"object", "array", "null"}), object("type", "string")),
-		"target", when(object("type", []any{"object", "array", "null"}), object("type", "string"), object("minLength", 1)),
-		"fixed_target", when(object("type", "string", "pattern", noFixedTarget), refuse("expected the name of a state, without a template"), reference("text")),
+		"target", when(object("type", []any{"object", "array", "null"}), object("type", "string"),
+			object("minLength", 1)),
+		"fixed_target", when(object("type", "string", "pattern", noFixedTarget),
+			refuse("expected the name of a state, without a template"), reference("text")),
 	)
 }
 
@@ -131,17 +133,21 @@ func specialSchema(k *Key) jsonObject {
 		return object("type", "object", "minProperties", 1, "additionalProperties", reference(string(InCases)))
 	case "case answers":
 		one := object("anyOf", []any{reference(string(InAnswer)), reference("text")})
-		return object("type", []any{"object", "null"}, "additionalProperties", object("anyOf", []any{one, object("type", "array", "minItems", 1, "items", one)}))
+		return object("type", []any{"object", "null"}, "additionalProperties",
+			object("anyOf", []any{one, object("type", "array", "minItems", 1, "items", one)}))
 	case "expect verdicts":
-		return object("type", []any{"object", "null"}, "additionalProperties", object("anyOf", []any{reference("text"), object("type", "array", "items", reference("text"))}))
+		return object("type", []any{"object", "null"}, "additionalProperties",
+			object("anyOf", []any{reference("text"), object("type", "array", "items", reference("text"))}))
 	case "loop flow":
-		return object("type", "array", "minItems", 1, "items", object("type", "string", "pattern", flowEntry, "errorMessage", "expected STATE or STATE?YES:NO"))
+		return object("type", "array", "minItems", 1, "items",
+			object("type", "string", "pattern", flowEntry, "errorMessage", "expected STATE or STATE?YES:NO"))
 	case "loop properties":
 		return propertiesSchema()
 	case "loop states":
 		return object("type", "object", "propertyNames", stateName(), "additionalProperties", reference("state"))
 	case "loop state_defs":
-		return object("type", []any{"object", "null"}, "additionalProperties", object("anyOf", []any{reference("state"), object("type", "null")}))
+		return object("type", []any{"object", "null"}, "additionalProperties",
+			object("anyOf", []any{reference("state"), object("type", "null")}))
 	case "loop fragments":
 		return object("type", []any{"object", "null"}, "additionalProperties", reference("fragment"))
 	case "loop parameters":
@@ -149,26 +155,44 @@ func specialSchema(k *Key) jsonObject {
 	case "state host", "llm host", "evaluate host":
 		return hostSchema()
 	case "quota reserve":
-		return object("anyOf", []any{object("type", "number", "minimum", 0, "exclusiveMaximum", 1), object("type", "string", "pattern", sharePattern), object("type", "null")})
+		return object("anyOf", []any{
+			object("type", "number", "minimum", 0, "exclusiveMaximum", 1),
+			object("type", "string", "pattern", sharePattern), object("type", "null"),
+		})
 	case "velocity tokens_per_minute":
-		return object("anyOf", []any{object("type", "integer", "exclusiveMinimum", 0), object("type", "string", "pattern", amountPattern), object("type", "null")})
+		return object("anyOf",
+			[]any{
+				object("type", "integer", "exclusiveMinimum", 0),
+				object("type", "string", "pattern", amountPattern), object("type", "null"),
+			})
 	case "sandbox network":
-		return object("anyOf", []any{reference("text"), object("type", "array", "items", object("type", "string", "pattern", "^[^/ @:]+:[0-9]+$"))})
+		return object("anyOf",
+			[]any{
+				reference("text"),
+				object("type", "array", "items", object("type", "string", "pattern", "^[^/ @:]+:[0-9]+$")),
+			})
 	case "retry backoff":
 		return object("type", []any{"number", "string", "null"}, "minimum", 0, "pattern", retryPattern)
 	case "ask fields":
 		return answerFieldsSchema()
 	case "ask escalate":
-		return object("anyOf", []any{object("type", []any{"array", "null"}, "minItems", 1, "items", reference("given_text")), reference(string(InEscalate))})
+		return object("anyOf",
+			[]any{
+				object("type", []any{"array", "null"}, "minItems", 1, "items", reference("given_text")),
+				reference(string(InEscalate)),
+			})
 	case "ask choices":
 		return choicesSchema()
 	case "retry on":
-		return object("type", []any{"array", "null"}, "minItems", 1, "items", object("enum", []any{"error", "timeout", "no"}))
+		return object("type", []any{"array", "null"}, "minItems", 1, "items",
+			object("enum", []any{"error", "timeout", "no"}))
 	case "call headers":
-		return object("type", []any{"object", "null"}, "propertyNames", object("pattern", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"), "additionalProperties", reference("given_text"))
+		return object("type", []any{"object", "null"}, "propertyNames",
+			object("pattern", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"), "additionalProperties", reference("given_text"))
 	case "state for_each":
 		return object("anyOf", []any{
-			object("type", "string", "minLength", 1), object("type", "array", "minItems", 1), reference(string(InForEach)),
+			object("type", "string", "minLength", 1), object("type", "array", "minItems", 1),
+			reference(string(InForEach)),
 		})
 	case "state worktree":
 		return object("type", []any{"string", "boolean", "null"})
@@ -176,7 +200,8 @@ func specialSchema(k *Key) jsonObject {
 		return object("anyOf", []any{
 			object("type", "integer", "minimum", 1, "maximum", 256),
 			object("type", "object", "minProperties", 1, "maxProperties", mostBranches,
-				"propertyNames", object("pattern", branchName, "not", object("enum", texts(notBranchNames))), "additionalProperties", branchSchema()),
+				"propertyNames", object("pattern", branchName, "not", object("enum", texts(notBranchNames))),
+				"additionalProperties", branchSchema()),
 		})
 	case "state set":
 		return object("type", "object", "minProperties", 1, "additionalProperties", reference("given_text"))
@@ -201,7 +226,8 @@ func routeTarget(doc string) jsonObject {
 
 func stateName() jsonObject {
 	return when(object("not", object("pattern", `\S`)), refuse("a state needs a name"),
-		when(object("pattern", noFixedTarget), refuse("a state cannot have this name: as a target it means something else")))
+		when(object("pattern", noFixedTarget),
+			refuse("a state cannot have this name: as a target it means something else")))
 }
 
 func reference(def string) jsonObject { return object("$ref", "#/$defs/"+def) }

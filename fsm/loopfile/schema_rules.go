@@ -23,7 +23,8 @@ func filled(key string) jsonObject {
 
 // needs is has as a demand.
 func needs(key string) jsonObject {
-	return object("required", []any{key}, "properties", object(key, when(object("type", "null"), refuse("a value is expected"))))
+	return object("required", []any{key}, "properties",
+		object(key, when(object("type", "null"), refuse("a value is expected"))))
 }
 
 func allOf(list ...any) jsonObject { return object("allOf", list) }
@@ -56,7 +57,8 @@ func loopRules() []any {
 	each := func(schema jsonObject) jsonObject { return object("additionalProperties", schema) }
 	return []any{
 		when(hasNot("from"), when(object("not", library), allOf(
-			object("required", []any{"name", "initial"}, "properties", object("name", reference("target"), "initial", reference("target"))),
+			object("required", []any{"name", "initial"}, "properties",
+				object("name", reference("target"), "initial", reference("target"))),
 			when(hasNot("flow"), object("required", []any{"states"})),
 		))),
 		when(hasNot("from"), object("properties", object(
@@ -68,9 +70,14 @@ func loopRules() []any {
 		when(allOf(hasNot("from"), hasNot("flow")), object("properties", object(
 			"states", allOf(each(reference("whole_state")), someTerminal()),
 		))),
-		when(allOf(hasNot("from"), object("not", is("bash_default_ok", truths...))), object("properties", object("states", each(
-			object("properties", object("action", when(object("type", "string", "pattern", bashDefault), refuse("${NAME:-...} is taken for a template, which has no :- form; write $${NAME:-...} for bash")))),
-		)))),
+		when(allOf(hasNot("from"), object("not", is("bash_default_ok", truths...))),
+			object("properties", object("states", each(
+				object("properties",
+					object("action",
+						when(object("type", "string", "pattern", bashDefault),
+							refuse("${NAME:-...} is taken for a template, which has no :- form; write "+
+								"$${NAME:-...} for bash")))),
+			)))),
 	}
 }
 
@@ -80,7 +87,8 @@ const bashDefault = `(^|[^$])\$\{[A-Za-z0-9_.]+:-`
 // someTerminal holds for states of which one is terminal, or may be by its fragment.
 func someTerminal() jsonObject {
 	terminal := anyOf(is("terminal", truths...), has("fragment"))
-	return when(object("additionalProperties", object("not", terminal)), refuse("no state is terminal, so a run could never end well; mark one with terminal: true"))
+	return when(object("additionalProperties", object("not", terminal)),
+		refuse("no state is terminal, so a run could never end well; mark one with terminal: true"))
 }
 
 // ruleDefs are the rules for mappings that nothing is merged into.
@@ -90,12 +98,16 @@ func ruleDefs() jsonObject {
 		"whole_evaluate", rule(allOf(wholeEvaluate()...)),
 		"whole_parameter", allOf(
 			needs("type"),
-			when(is("type", "enum"), object("required", []any{"values"}, "properties", object("values", object("type", "array", "minItems", 1)))),
+			when(is("type", "enum"),
+				object("required", []any{"values"}, "properties",
+					object("values", object("type", "array", "minItems", 1)))),
 			when(is("required", truths...), object("properties", object("default", object("type", "null")))),
 		),
 		"whole_host_guard", allOf(
 			when(is("on_pressure", "route"), needs("pressure_state")),
-			when(object("required", []any{"max_cumulative_subproc_mb"}, "properties", object("max_cumulative_subproc_mb", object("type", "number", "exclusiveMinimum", 0)), "not", is("on_budget_exceeded", "abort")), needs("budget_state")),
+			when(object("required", []any{"max_cumulative_subproc_mb"}, "properties",
+				object("max_cumulative_subproc_mb", object("type", "number", "exclusiveMinimum", 0)), "not",
+				is("on_budget_exceeded", "abort")), needs("budget_state")),
 		),
 	)
 }
@@ -113,17 +125,24 @@ func otherOnKeys() []any {
 
 func wholeState() []any {
 	pair := func(key, other string) jsonObject { return when(has(key), needs(other)) }
-	noVerdict := object("propertyNames", anyOf(object("not", object("pattern", verdictKey)), object("enum", otherOnKeys())))
-	leads := anyOf(has("next"), object("required", []any{"route"}), has("loop"), is("terminal", truths...), object("not", noVerdict))
+	noVerdict := object("propertyNames",
+		anyOf(object("not", object("pattern", verdictKey)), object("enum", otherOnKeys())))
+	leads := anyOf(has("next"), object("required", []any{"route"}), has("loop"), is("terminal", truths...),
+		object("not", noVerdict))
 	return append(slices.Concat(waitRules(), askRules(), eachRules(), branchRules(), callRules()),
-		when(object("not", leads), refuse("the state leads nowhere; expected on_yes and on_no, route, next (which goes on even if it fails), or terminal: true")),
+		when(object("not", leads),
+			refuse("the state leads nowhere; expected on_yes and on_no, route, next (which goes on even if it "+
+				"fails), or terminal: true")),
 		object("properties", object(
 			"evaluate", reference("whole_evaluate"),
 			"route", rule(object("minProperties", 1)),
 			"rate_limit_long_wait_ladder", rule(object("minItems", 1)),
-			"append_to_messages", when(object("type", "string", "minLength", 1, "not", object("pattern", `\$\{`)), refuse("the same text would be added every time; expected a template such as ${captured.NAME.output}")),
+			"append_to_messages", when(object("type", "string", "minLength", 1, "not", object("pattern", `\$\{`)),
+				refuse("the same text would be added every time; expected a template such as ${captured.NAME.output}")),
 		)),
-		when(has("retry"), allOf(anyOf(given("action"), has("call")), hasNot("loop"), object("properties", object("retry", needs("times"))))),
+		when(has("retry"),
+			allOf(anyOf(given("action"), has("call")), hasNot("loop"),
+				object("properties", object("retry", needs("times"))))),
 		pair("max_retries", "on_retry_exhausted"),
 		pair("on_retry_exhausted", "max_retries"),
 		pair("retryable_exit_codes", "on_error"),
@@ -132,11 +151,15 @@ func wholeState() []any {
 		when(filled("params"), is("action_type", "mcp_tool")),
 		when(given("message"), is("terminal", truths...)),
 		when(filled("with"), needs("loop")),
-		when(given("worktree"), anyOf(needs("loop"), object("required", []any{"parallel"}, "properties", object("parallel", object("type", "object"), "worktree", object("type", "boolean"))))),
+		when(given("worktree"),
+			anyOf(needs("loop"),
+				object("required", []any{"parallel"}, "properties",
+					object("parallel", object("type", "object"), "worktree", object("type", "boolean"))))),
 		when(given("loop"), object("properties", object("worktree", object("type", []any{"string", "null"})))),
 		when(has("merge"), allOf(is("worktree", truths...), needs("parallel"))),
 		when(allOf(given("loop"), given("action")), refuse("a state that runs another loop has no action of its own")),
-		when(allOf(filled("with"), is("context_passthrough", truths...)), refuse("with and context_passthrough exclude each other")),
+		when(allOf(filled("with"), is("context_passthrough", truths...)),
+			refuse("with and context_passthrough exclude each other")),
 	)
 }
 
@@ -170,6 +193,7 @@ func wholeEvaluate() []any {
 			"target", reference("text"),
 		))),
 		when(is("type", "output_numeric"), object("properties", object("target", reference("text")))),
-		when(is("type", "classify"), object("properties", object("line", object("type", []any{"integer", "string", "null"})))),
+		when(is("type", "classify"),
+			object("properties", object("line", object("type", []any{"integer", "string", "null"})))),
 	)
 }

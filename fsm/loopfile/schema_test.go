@@ -82,7 +82,9 @@ func why(err error) string {
 	}
 	reasons := innermost(e)
 	// A key that takes a mapping or nothing is also said not to be nothing, which does not help a user.
-	if some := slices.DeleteFunc(slices.Clone(reasons), func(r string) bool { return strings.HasSuffix(r, ", want null") }); len(some) > 0 {
+	if some := slices.DeleteFunc(slices.Clone(reasons), func(r string) bool {
+		return strings.HasSuffix(r, ", want null")
+	}); len(some) > 0 {
 		reasons = some
 	}
 	return slices.Min(reasons)
@@ -117,7 +119,8 @@ func TestSchemaProblems(t *testing.T) {
 		}
 		fmt.Fprintf(&rows, "%-34s %s\n", strings.TrimSuffix(filepath.Base(file), ".yaml"), says)
 	}
-	testenv.Golden(t, "testdata/schema.txt", `# What the schema says of each file with an error: rejected, and why; unseen, and which rules of loops reject it; no YAML.
+	testenv.Golden(t, "testdata/schema.txt",
+		`# What the schema says of each file with an error: rejected, and why; unseen, and which rules of loops reject it; no YAML.
 # Rewritten by go test ./fsm/loopfile -run TestSchema -update.
 `+rows.String())
 

@@ -26,7 +26,8 @@ func waitKeys() []any {
 		when(has("status"), anyOf(has("url"), has("run"))),
 		when(has("run"), object("properties", object("status", object("enum", ends)))),
 		when(allOf(has("url"), has("status")), object("properties", object("status", anyOf(
-			object("type", "integer", "minimum", 100, "maximum", 599), object("type", "string", "pattern", "^[1-5][0-9][0-9]$"),
+			object("type", "integer", "minimum", 100, "maximum", 599),
+			object("type", "string", "pattern", "^[1-5][0-9][0-9]$"),
 		)))),
 	}
 }

@@ -14,7 +14,14 @@ var essential = []struct {
 	name    string
 	letters int
 }{
-	{"action", 1}, {"action_type", 1}, {"loop", 1}, {"evaluate", 2}, {"route", 1}, {"next", 1}, {"terminal", 2}, {"timeout", 2},
+	{"action", 1},
+	{"action_type", 1},
+	{"loop", 1},
+	{"evaluate", 2},
+	{"route", 1},
+	{"next", 1},
+	{"terminal", 2},
+	{"timeout", 2},
 }
 
 // slips reports the unknown keys of a state with which it would do something else, silently. A key in
@@ -26,7 +33,8 @@ func (s *stateDecl) slips() {
 		if meant == "" || b.d.lostText(b.at, e) {
 			return false
 		}
-		b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of a state; did you mean %s?", quote(e.name), quote(meant))
+		b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key",
+			"%s is not a key of a state; did you mean %s?", quote(e.name), quote(meant))
 		return true
 	})
 	if len(b.other) == 0 || !s.routesNothing() {
@@ -37,7 +45,9 @@ func (s *stateDecl) slips() {
 		return
 	}
 	b.other = b.other[1:]
-	b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of a state, and nothing else here gives the verdict that its routes wait for, so it would always be yes%s", quote(e.name), elsewhere(e.name, InState))
+	b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key",
+		"%s is not a key of a state, and nothing else here gives the verdict that its routes wait for, so it would "+
+			"always be yes%s", quote(e.name), elsewhere(e.name, InState))
 }
 
 // slipFor returns the essential key that an unknown one is a slip for, or "".

@@ -22,7 +22,8 @@ func (d *decoder) snapshots(of *block) *fsm.FileSnapshots {
 	}
 	for i, text := range s.Include {
 		if text == "" {
-			d.errorf(d.pos(deref(b.fields["include"].node.Content[i])), join(b.path, "include"), "bad-value", "an entry of include is empty")
+			d.errorf(d.pos(deref(b.fields["include"].node.Content[i])), join(b.path, "include"), "bad-value",
+				"an entry of include is empty")
 		}
 	}
 	return s

@@ -34,7 +34,8 @@ func (d *decoder) states(b *block, l *fsm.Loop) []*stateDecl {
 		return nil
 	}
 	if f.node.Kind != yaml.MappingNode {
-		d.errorf(d.pos(f.node), "states", "wrong-type", "states must be a mapping of names to states, found %s", describe(f.node))
+		d.errorf(d.pos(f.node), "states", "wrong-type", "states must be a mapping of names to states, found %s",
+			describe(f.node))
 		return nil
 	}
 	var decls []*stateDecl
@@ -44,7 +45,8 @@ func (d *decoder) states(b *block, l *fsm.Loop) []*stateDecl {
 		case strings.TrimSpace(e.name) == "":
 			d.errorf(d.pos(e.key), path, "bad-state-name", "a state needs a name")
 		case e.name == fsm.Current || strings.Contains(e.name, "${"):
-			d.errorf(d.pos(e.key), path, "bad-state-name", "a state cannot be called %s: as a target that means something else", quote(e.name))
+			d.errorf(d.pos(e.key), path, "bad-state-name",
+				"a state cannot be called %s: as a target that means something else", quote(e.name))
 		}
 		l.Order = append(l.Order, e.name)
 		s := &fsm.State{Name: e.name, Pos: d.pos(e.key)}
@@ -54,7 +56,8 @@ func (d *decoder) states(b *block, l *fsm.Loop) []*stateDecl {
 			if old := d.nulled[e.val]; old != nil {
 				hint = "; an inherited state (" + d.shown(d.pos(old)) + ") cannot be taken away"
 			}
-			d.errorf(d.pos(e.key), path, "null", "the state %s has no body; expected a mapping such as {terminal: true}%s", quote(e.name), hint)
+			d.errorf(d.pos(e.key), path, "null",
+				"the state %s has no body; expected a mapping such as {terminal: true}%s", quote(e.name), hint)
 			continue
 		}
 		decl := &stateDecl{State: s, b: d.block(e.val, InState, path), path: path}
@@ -207,7 +210,8 @@ func (d *decoder) route(b *block) *fsm.Route {
 		return r
 	}
 	if n.Kind != yaml.MappingNode {
-		d.errorf(d.pos(n), path, "wrong-type", "route must be a mapping of verdicts to states, or a list of {when: EXPRESSION, to: STATE}, found %s", describe(n))
+		d.errorf(d.pos(n), path, "wrong-type", "route must be a mapping of verdicts to states, or a list of {when: "+
+			"EXPRESSION, to: STATE}, found %s", describe(n))
 		return r
 	}
 	entries := d.entries(n, path)
@@ -218,7 +222,8 @@ func (d *decoder) route(b *block) *fsm.Route {
 			continue
 		}
 		if e.name != "_" && e.name != "_error" && strings.HasPrefix(e.name, "_") {
-			d.warnf(d.pos(e.key), at, "unknown-key", "%s is dropped: of the keys that begin with _ a route knows only _ and _error", quote(e.name))
+			d.warnf(d.pos(e.key), at, "unknown-key", "%s is dropped: of the keys that begin with _ a route knows "+
+				"only _ and _error", quote(e.name))
 			continue
 		}
 		d.targets = append(d.targets, target{false, to, d.pos(e.val), at})

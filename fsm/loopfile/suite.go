@@ -171,7 +171,8 @@ func (d *decoder) suite(s *Suite) {
 	}
 	if f.node.Kind != yaml.MappingNode || len(f.node.Content) == 0 {
 		if !isNull(f.node) {
-			d.errorf(d.pos(f.node), "cases", "wrong-type", "cases must be a mapping of cases by name, found %s", describe(f.node))
+			d.errorf(d.pos(f.node), "cases", "wrong-type", "cases must be a mapping of cases by name, found %s",
+				describe(f.node))
 		}
 		return
 	}
@@ -202,7 +203,8 @@ func (d *decoder) oneCase(e entry) *Case {
 	}
 	for name, text := range d.namedTexts(b, "files", "a file") {
 		if !filepath.IsLocal(name.Text) || filepath.Clean(name.Text) == "." || strings.HasSuffix(name.Text, "/") {
-			d.errorf(name.Pos, name.Path, "bad-value", "%s is not the path of a file in the folder of the case", quote(name.Text))
+			d.errorf(name.Pos, name.Path, "bad-value", "%s is not the path of a file in the folder of the case",
+				quote(name.Text))
 			continue
 		}
 		c.Files = append(c.Files, CaseFile{name, text})
@@ -240,7 +242,8 @@ func (d *decoder) byState(b *block, name string) ([]entry, string) {
 		return nil, path
 	}
 	if f.node.Kind != yaml.MappingNode {
-		d.errorf(d.pos(f.node), path, "wrong-type", "%s must be a mapping of %s by state, found %s", name, name, describe(f.node))
+		d.errorf(d.pos(f.node), path, "wrong-type", "%s must be a mapping of %s by state, found %s", name, name,
+			describe(f.node))
 		return nil, path
 	}
 	return d.entries(f.node, path), path
@@ -257,7 +260,8 @@ func (d *decoder) answers(b *block, c *Case) {
 			list = e.val.Content
 		}
 		if len(list) == 0 || isNull(e.val) {
-			d.errorf(d.pos(e.key), at, "range", "%s has no answer; expected a verdict, a mapping, or a list of these", quote(e.name))
+			d.errorf(d.pos(e.key), at, "range", "%s has no answer; expected a verdict, a mapping, or a list of these",
+				quote(e.name))
 			continue
 		}
 		for i, n := range list {
@@ -283,7 +287,8 @@ func (d *decoder) answer(n *yaml.Node, path string) Answer {
 	b := d.block(n, InAnswer, path)
 	b.unknown()
 	a.Verdict, a.Output, a.Stderr, a.Timeout = b.text("verdict"), b.text("output"), b.text("stderr"), b.text("timeout")
-	a.Status, a.Failure, a.Tokens, a.Details = b.int("status"), fsm.Failure(b.text("failure")), b.int("tokens"), b.mapping("details")
+	a.Status, a.Failure, a.Tokens, a.Details = b.int("status"), fsm.Failure(b.text("failure")), b.int("tokens"),
+		b.mapping("details")
 	if b.has("exit_code") {
 		a.ExitCode = new(b.int("exit_code"))
 	}
@@ -291,7 +296,8 @@ func (d *decoder) answer(n *yaml.Node, path string) Answer {
 		a.Cost = new(b.number("cost_usd"))
 	}
 	if a.Failure != "" && a.ExitCode != nil && *a.ExitCode == 0 {
-		d.errorf(b.pos("exit_code"), join(path, "exit_code"), "bad-value", "a prompt that failed has another exit code than 0")
+		d.errorf(b.pos("exit_code"), join(path, "exit_code"), "bad-value",
+			"a prompt that failed has another exit code than 0")
 	}
 	return a
 }
@@ -308,7 +314,8 @@ func (d *decoder) expect(b *block, c *Case) {
 		x.MaxCost = new(b.number("max_cost_usd"))
 	}
 	if b.at.Kind == yaml.MappingNode && len(b.at.Content) == 0 {
-		d.errorf(d.pos(b.at), b.path, "range", "expect is empty; expected a path, an outcome, or another thing that has to come of the case")
+		d.errorf(d.pos(b.at), b.path, "range", "expect is empty; expected a path, an outcome, or another thing that "+
+			"has to come of the case")
 	}
 	key := &Key{Name: "verdicts", In: InExpect, Type: TypeTexts}
 	entries, path := d.byState(b, "verdicts")

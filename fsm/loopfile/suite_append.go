@@ -162,7 +162,8 @@ func caseNode(c *Case) *yaml.Node {
 		input = textNode(*c.Input)
 	}
 	return mappingNode("description", textNodeOf(c.Description), "input", input, "context", valueNode(c.Context),
-		"files", notEmpty(files), "from", textNodeOf(c.From.Text), "answers", notEmpty(answers), "expect", expectNode(&c.Expect))
+		"files", notEmpty(files), "from", textNodeOf(c.From.Text), "answers", notEmpty(answers), "expect",
+		expectNode(&c.Expect))
 }
 
 func notEmpty(n *yaml.Node) *yaml.Node {
@@ -180,9 +181,12 @@ func answerNode(a *Answer) *yaml.Node {
 		return valueNode(v)
 	}
 	verdict := textNodeOf(a.Verdict)
-	m := mappingNode("verdict", verdict, "exit_code", number(a.ExitCode, a.ExitCode != nil), "output", textNodeOf(a.Output), "stderr", textNodeOf(a.Stderr),
-		"timeout", textNodeOf(a.Timeout), "status", number(a.Status, a.Status != 0), "failure", textNodeOf(string(a.Failure)),
-		"cost_usd", number(a.Cost, a.Cost != nil), "tokens", number(a.Tokens, a.Tokens != 0), "details", valueNode(a.Details))
+	m := mappingNode("verdict", verdict, "exit_code", number(a.ExitCode, a.ExitCode != nil), "output",
+		textNodeOf(a.Output), "stderr", textNodeOf(a.Stderr),
+		"timeout", textNodeOf(a.Timeout), "status", number(a.Status, a.Status != 0), "failure",
+		textNodeOf(string(a.Failure)),
+		"cost_usd", number(a.Cost, a.Cost != nil), "tokens", number(a.Tokens, a.Tokens != 0), "details",
+		valueNode(a.Details))
 	if len(m.Content) == 2 && verdict != nil {
 		return verdict
 	}
@@ -205,7 +209,9 @@ func expectNode(x *Expectation) *yaml.Node {
 	if x.MaxCost != nil {
 		cost = valueNode(*x.MaxCost)
 	}
-	return mappingNode("path", wordNodes(x.Path), "verdicts", notEmpty(verdicts), "captures", valueNode(x.Captures), "context", valueNode(x.Context),
-		"outcome", textNodeOf(x.Outcome), "state", textNodeOf(x.State.Text), "message", message, "never", wordNodes(x.Never),
+	return mappingNode("path", wordNodes(x.Path), "verdicts", notEmpty(verdicts), "captures", valueNode(x.Captures),
+		"context", valueNode(x.Context),
+		"outcome", textNodeOf(x.Outcome), "state", textNodeOf(x.State.Text), "message", message, "never",
+		wordNodes(x.Never),
 		"guarded", wordNodes(x.Guarded), "sandboxed", wordNodes(x.Sandboxed), "max_cost_usd", cost)
 }

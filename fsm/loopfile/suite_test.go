@@ -18,9 +18,13 @@ func TestSuitesAreNoLoops(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	const loop = "name: fix\ninitial: done\nstates: {done: {terminal: true}}\n"
-	for name, text := range map[string]string{"fix.yaml": loop, "fix.test.yaml": loop, "team/other.test.yaml": "cases: {}\n", "runs/x.test.yaml": "cases: {}\n"} {
+	for name, text := range map[string]string{
+		"fix.yaml": loop, "fix.test.yaml": loop,
+		"team/other.test.yaml": "cases: {}\n", "runs/x.test.yaml": "cases: {}\n",
+	} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,7 +70,8 @@ func TestSuiteSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, good := range map[string]bool{
-		"cases: {a: {answers: {x: 'yes', y: ['no', {exit_code: 1, output: z}]}, expect: {path: [x], verdicts: {x: ['no'], y: 'yes'}}}}": true,
+		"cases: {a: {answers: {x: 'yes', y: ['no', {exit_code: 1, output: z}]}, " +
+			"expect: {path: [x], verdicts: {x: ['no'], y: 'yes'}}}}": true,
 		"cases: {a: {expect: {outcome: completed}}}": true,
 		"cases: {}":                                         false,
 		"cases: {a: {}}":                                    false,

@@ -79,7 +79,8 @@ func (d *decoder) learn(s *stateDecl) {
 		verdict = "yes" // which leads nowhere, as it would where there was something to prove
 	}
 	if verdict == "" {
-		d.errorf(s.Pos, s.path, "no-transition", "the learning state %s lacks on_blocked or on_no; nothing is proven here, so it would never take on_yes", quote(s.Name))
+		d.errorf(s.Pos, s.path, "no-transition", "the learning state %s lacks on_blocked or on_no; nothing is "+
+			"proven here, so it would never take on_yes", quote(s.Name))
 		return
 	}
 	ev := fsm.DefaultEvaluate("classify")
@@ -90,7 +91,8 @@ func (d *decoder) learn(s *stateDecl) {
 	} else {
 		verdict = "always " + verdict
 	}
-	d.notify(s.b.fields["learning"].key, "learning ("+why+": the verdict of the state "+quote(s.Name)+" is "+verdict+")")
+	d.notify(s.b.fields["learning"].key, "learning ("+why+": the verdict of the state "+quote(s.Name)+" is "+verdict+
+		")")
 	s.Action, s.Evaluate = "", &ev
 }
 

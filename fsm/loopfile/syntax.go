@@ -34,12 +34,14 @@ func (d *decoder) document() (*yaml.Node, bool) {
 			}
 			col++
 		}
-		d.errorf(fsm.Pos{File: d.main.name, Line: line, Col: col}, "", "encoding", "this is not UTF-8; save the file as UTF-8 text")
+		d.errorf(fsm.Pos{File: d.main.name, Line: line, Col: col}, "", "encoding",
+			"this is not UTF-8; save the file as UTF-8 text")
 		return nil, false
 	}
 	start := fsm.Pos{File: d.main.name, Line: 1, Col: 1}
 	if crowded(d.main.data) {
-		d.errorf(start, "", "too-large", "this file may hold more than %d values; a loop file is some kilobytes of YAML", maxValues)
+		d.errorf(start, "", "too-large", "this file may hold more than %d values; a loop file is some "+
+			"kilobytes of YAML", maxValues)
 		return nil, false
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(d.main.data))
@@ -167,7 +169,8 @@ func (d *decoder) syntaxError(err error, read int) {
 		lines[i] = strings.TrimRight(string(l), "\r\n")
 	}
 	line := lines[at-1]
-	if !unindentable(line) && !strings.Contains(text, "exceeded max depth") && !strings.Contains(text, "control characters") {
+	if !unindentable(line) && !strings.Contains(text, "exceeded max depth") &&
+		!strings.Contains(text, "control characters") {
 		if m := mistakeIn(lines, at); m != nil {
 			d.errorf(fsm.Pos{File: d.main.name, Line: m.line, Col: m.col(lines[m.line-1])}, "", "yaml", "%s", m.what)
 			return
@@ -179,13 +182,17 @@ func (d *decoder) syntaxError(err error, read int) {
 // unindentable reports whether the line is wrong before its first word.
 func unindentable(line string) bool {
 	body := strings.TrimLeft(line, " ")
-	return strings.HasPrefix(body, "\t") || strings.HasPrefix(line, "<<<<<<<") || strings.HasPrefix(line, "=======") || strings.HasPrefix(line, ">>>>>>>")
+	return strings.HasPrefix(body, "\t") || strings.HasPrefix(line, "<<<<<<<") ||
+		strings.HasPrefix(line, "=======") || strings.HasPrefix(line, ">>>>>>>")
 }
 
 // faulty is the byte of a line at which its value begins, for messages about the value, or its key.
 func faulty(text, line string) int {
 	if start := keyStart().FindString(line); !unindentable(line) && len(start) < len(line) {
-		for _, about := range []string{"unexpected end of stream", "unknown anchor", "expected ',' or", "cannot start any token"} {
+		for _, about := range []string{
+			"unexpected end of stream", "unknown anchor", "expected ',' or",
+			"cannot start any token",
+		} {
 			if strings.Contains(text, about) {
 				return utf8.RuneCountInString(line[:len(start)])
 			}
@@ -228,7 +235,8 @@ func explain(text, line string) string {
 	case strings.Contains(text, "exceeded max depth"):
 		return "lists and mappings are nested too deep"
 	case strings.Contains(text, "did not find expected"):
-		what = "this line does not fit the lines above; look for wrong indentation, a missing colon or a missing quotation mark"
+		what = "this line does not fit the lines above; look for wrong indentation, a missing colon or a missing " +
+			"quotation mark"
 	case strings.Contains(text, "control characters"):
 		what = "the line contains a control character"
 	default:

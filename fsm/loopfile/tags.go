@@ -30,7 +30,9 @@ func (d *decoder) tags(root *yaml.Node) {
 		}
 		if tag, col := c.tag(n); tag != "" {
 			if tag == "!" || !slices.Contains(plainTags[n.Kind], n.ShortTag()) {
-				d.errorf(fsm.Pos{File: d.main.name, Line: n.Line, Col: col}, "", "yaml-tag", "YAML takes the ! at the beginning of a value for a tag (%s), and no such tag is known; put a text in quotes or use |", clip(tag))
+				d.errorf(fsm.Pos{File: d.main.name, Line: n.Line, Col: col}, "", "yaml-tag",
+					"YAML takes the ! at the beginning of a value for a tag (%s), and no such tag is known; put a "+
+						"text in quotes or use |", clip(tag))
 				n.Tag, n.Style = "", n.Style&^yaml.TaggedStyle
 			}
 		}

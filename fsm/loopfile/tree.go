@@ -42,10 +42,13 @@ func (d *decoder) entries(m *yaml.Node, path string) []entry {
 		}
 		if before := at.find(out, key.Value); before != nil {
 			report, same := d.errorf, ""
-			if first := out[slices.IndexFunc(out, func(e entry) bool { return e.key == before })]; alike(first.val, val) {
+			if first := out[slices.IndexFunc(out, func(e entry) bool { return e.key == before })]; alike(first.val,
+				val) {
 				report, same = d.warnf, ", with the same value"
 			}
-			report(d.pos(key), join(path, key.Value), "duplicate-key", "%s occurs twice%s; the first is at line %d, column %d", quote(key.Value), same, before.Line, before.Column)
+			report(d.pos(key), join(path, key.Value), "duplicate-key",
+				"%s occurs twice%s; the first is at line %d, column %d", quote(key.Value), same, before.Line,
+				before.Column)
 			continue
 		}
 		at.add(key)

@@ -21,9 +21,11 @@ func (d *decoder) unknownType(key *Key, n *yaml.Node, s, path string) {
 	known.Values = append(slices.Clone(key.Values), d.types.names()...)
 	meant, add := meantValue(s, &known), ""
 	if meant == "" {
-		add = "; to add one, give it to a program or to an agent host in .loops/config.yaml, such as action_types: {" + clip(s) + ": ./bin/" + clip(s) + "}"
+		add = "; to add one, give it to a program or to an agent host in .loops/config.yaml, such as " +
+			"action_types: {" + clip(s) + ": ./bin/" + clip(s) + "}"
 	}
-	d.errorf(d.pos(n), path, "bad-value", "%s is not a value of action_type%s (values: %s)%s", quote(s), meant, enumerate(known.Values), add)
+	d.errorf(d.pos(n), path, "bad-value", "%s is not a value of action_type%s (values: %s)%s", quote(s), meant,
+		enumerate(known.Values), add)
 }
 
 // extension returns what the settings make of the action type of a state; nil = it is one of the language.
@@ -33,7 +35,9 @@ func (d *decoder) extension(s *stateDecl) *fsm.Extension {
 		return nil
 	}
 	if x.Host != "" && s.Host != "" && s.Host != x.Host {
-		d.errorf(s.b.pos("host"), join(s.path, "host"), "conflict", "the action type %s is a prompt for the host %s, and host names another; remove one of the two", quote(s.ActionType), quote(x.Host))
+		d.errorf(s.b.pos("host"), join(s.path, "host"), "conflict",
+			"the action type %s is a prompt for the host %s, and host names another; remove one of the two",
+			quote(s.ActionType), quote(x.Host))
 	}
 	return &x
 }

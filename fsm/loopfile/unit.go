@@ -80,7 +80,11 @@ func (d *decoder) finish(l *fsm.Loop) (*fsm.Loop, []fsm.Problem) {
 	for _, sev := range []fsm.Severity{fsm.SeverityError, fsm.SeverityWarning} {
 		if more := d.count[sev] - maxProblems; more > 0 {
 			last := fsm.Pos{File: d.main.name, Line: 1 + bytes.Count(d.main.data, []byte("\n")), Col: 1}
-			d.problems = append(d.problems, fsm.Problem{Pos: last, Severity: sev, Rule: "too-many", Message: fmt.Sprintf("%d more like these are not shown (%ss)", more, sev)})
+			d.problems = append(d.problems,
+				fsm.Problem{
+					Pos: last, Severity: sev, Rule: "too-many",
+					Message: fmt.Sprintf("%d more like these are not shown (%ss)", more, sev),
+				})
 		}
 	}
 	d.tellWhy(l)
@@ -146,5 +150,6 @@ func (d *decoder) hash() string {
 }
 
 func byPosition(a, b fsm.Problem) int {
-	return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+	return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
+		cmp.Compare(a.Pos.Col, b.Pos.Col))
 }

@@ -39,27 +39,59 @@ func TestLoop(t *testing.T) {
 		{"step cap set", "max_steps: 7", "", func(l *fsm.Loop) any { return l.MaxSteps }, 7},
 		{"whole float", "max_steps: 7.0", "", func(l *fsm.Loop) any { return l.MaxSteps }, 7},
 		{"grouped digits", "max_steps: 1_000", "", func(l *fsm.Loop) any { return l.MaxSteps }, 1000},
-		{"legacy cap", "max_iterations: 9", "", func(l *fsm.Loop) any { return [2]int{l.MaxSteps, l.MaxIterations} }, [2]int{9, 0}},
-		{"both caps", "max_iterations: 9\nmax_steps: 3", "", func(l *fsm.Loop) any { return [2]int{l.MaxSteps, l.MaxIterations} }, [2]int{3, 9}},
-		{"null step cap", "max_iterations: 9\nmax_steps: ~", "", func(l *fsm.Loop) any { return [2]int{l.MaxSteps, l.MaxIterations} }, [2]int{9, 0}},
+		{
+			"legacy cap", "max_iterations: 9", "", func(l *fsm.Loop) any { return [2]int{l.MaxSteps, l.MaxIterations} },
+			[2]int{9, 0},
+		},
+		{"both caps", "max_iterations: 9\nmax_steps: 3", "", func(l *fsm.Loop) any {
+			return [2]int{l.MaxSteps, l.MaxIterations}
+		}, [2]int{3, 9}},
+		{"null step cap", "max_iterations: 9\nmax_steps: ~", "", func(l *fsm.Loop) any {
+			return [2]int{l.MaxSteps, l.MaxIterations}
+		}, [2]int{9, 0}},
 		{"edge cap", "", "", func(l *fsm.Loop) any { return l.MaxEdgeRevisits }, 100},
 		{"backoff", "backoff: 0.25", "", func(l *fsm.Loop) any { return l.Backoff }, 250 * time.Millisecond},
 		{"handoff", "", "", func(l *fsm.Loop) any { return l.OnHandoff }, "pause"},
 		{"input key", "", "", func(l *fsm.Loop) any { return l.InputKey }, "input"},
 		{"null context", "context:", "", func(l *fsm.Loop) any { return l.Context.Len() }, 0},
 		{"judge", "", "", func(l *fsm.Loop) any { return l.LLM }, fsm.LLM{Enabled: true, Timeout: 1800 * time.Second}},
-		{"judge set", "llm: {enabled: off, timeout: 2.5, host: qwen, model: m, effort: low}", "", func(l *fsm.Loop) any { return l.LLM }, fsm.LLM{Host: "qwen", Model: "m", Effort: "low", Timeout: 2500 * time.Millisecond}},
-		{"no stall detector", "circuit: {repeated_failure: ~}", "", func(l *fsm.Loop) any { return l.Stall == nil }, true},
-		{"stall detector", "circuit: {repeated_failure: {}}", "", func(l *fsm.Loop) any { return *l.Stall }, fsm.Stall{Window: 3, OnRepeated: "abort"}},
-		{"host guard", "", "", func(l *fsm.Loop) any { return l.HostGuard }, fsm.HostGuard{Enabled: true, Cooldown: 500 * time.Millisecond, WarnPct: 75, CriticalPct: 85, OnPressure: "cool_down", OnBudgetExceeded: "route"}},
-		{"prompt size", "", "", func(l *fsm.Loop) any { return l.PromptSizeGuard }, fsm.PromptSizeGuard{Enabled: true, WarnChars: 50000}},
+		{
+			"judge set", "llm: {enabled: off, timeout: 2.5, host: qwen, model: m, effort: low}", "",
+			func(l *fsm.Loop) any { return l.LLM },
+			fsm.LLM{Host: "qwen", Model: "m", Effort: "low", Timeout: 2500 * time.Millisecond},
+		},
+		{
+			"no stall detector", "circuit: {repeated_failure: ~}", "", func(l *fsm.Loop) any { return l.Stall == nil },
+			true,
+		},
+		{
+			"stall detector", "circuit: {repeated_failure: {}}", "", func(l *fsm.Loop) any { return *l.Stall },
+			fsm.Stall{Window: 3, OnRepeated: "abort"},
+		},
+		{
+			"host guard", "", "", func(l *fsm.Loop) any { return l.HostGuard },
+			fsm.HostGuard{
+				Enabled: true, Cooldown: 500 * time.Millisecond, WarnPct: 75, CriticalPct: 85,
+				OnPressure: "cool_down", OnBudgetExceeded: "route",
+			},
+		},
+		{
+			"prompt size", "", "", func(l *fsm.Loop) any { return l.PromptSizeGuard },
+			fsm.PromptSizeGuard{Enabled: true, WarnChars: 50000},
+		},
 		{"end of a work tree", "worktree: merge", "", func(l *fsm.Loop) any { return l.Worktree }, "merge"},
 		{"no end of a work tree", "", "", func(l *fsm.Loop) any { return l.Worktree }, ""},
 		{"bad visibility", "visibility: secret", "", func(l *fsm.Loop) any { return l.Visibility }, "public"},
-		{"flags", "shell_pid_ok: true\nbash_default_ok: no", "", func(l *fsm.Loop) any { return l.SuppressFlags }, map[string]bool{"shell_pid_ok": true}},
+		{
+			"flags", "shell_pid_ok: true\nbash_default_ok: no", "", func(l *fsm.Loop) any { return l.SuppressFlags },
+			map[string]bool{"shell_pid_ok": true},
+		},
 		{"order", "", "", func(l *fsm.Loop) any { return l.Order }, []string{"work", "failed", "yes", "fine"}},
 		{"position", "", "", func(l *fsm.Loop) any { return l.States["failed"].Pos.String() }, "x.yaml:8:3"},
-		{"throttle of the loop", "throttle: {hard_max: 20}", "", func(l *fsm.Loop) any { return *l.Throttle }, fsm.Throttle{Normal: 3, Warn: 8, Hard: 20}},
+		{
+			"throttle of the loop", "throttle: {hard_max: 20}", "", func(l *fsm.Loop) any { return *l.Throttle },
+			fsm.Throttle{Normal: 3, Warn: 8, Hard: 20},
+		},
 
 		{"unquoted yes in the context", "context: {v: yes}", "", ctx, true},
 		{"quoted yes", "context: {v: 'yes'}", "", ctx, "yes"},
@@ -70,26 +102,51 @@ func TestLoop(t *testing.T) {
 		{"float", "context: {v: 1.0}", "", ctx, 1.0},
 		{"octal", "context: {v: 010}", "", ctx, int64(8)},
 		{"digits with a zero in front", "context: {v: [08, 0912]}", "", ctx, []any{"08", "0912"}},
-		{"large int", "context: {v: 123456789012345678901234567890}", "", func(l *fsm.Loop) any { v, _ := l.Context.Get("v"); return v.(*big.Int).String() }, "123456789012345678901234567890"},
+		{"large int", "context: {v: 123456789012345678901234567890}", "", func(l *fsm.Loop) any {
+			v, _ := l.Context.Get("v")
+			return v.(*big.Int).String()
+		}, "123456789012345678901234567890"},
 		{"date", "context: {v: 2024-01-02}", "", ctx, "2024-01-02"},
 		{"date and time", "context: {v: 2024-01-02 10:00:00}", "", ctx, "2024-01-02 10:00:00"},
 		{"null", "context: {v: ~}", "", ctx, nil},
 		{"text by tag", "context: {v: !!str 5}", "", ctx, "5"},
 		{"list", "context: {v: [1, a, [no]]}", "", ctx, []any{int64(1), "a", []any{false}}},
-		{"anchor", "context: {u: &a {x: 1}, v: *a}", "", func(l *fsm.Loop) any { x, _ := ctx(l).(*value.Map).Get("x"); return x }, int64(1)},
+		{"anchor", "context: {u: &a {x: 1}, v: *a}", "", func(l *fsm.Loop) any {
+			x, _ := ctx(l).(*value.Map).Get("x")
+			return x
+		}, int64(1)},
 		{"merge", "context: {u: &a {x: 1, y: 2}, v: {<<: *a, y: 3}}", "", func(l *fsm.Loop) any {
 			m := ctx(l).(*value.Map)
 			x, _ := m.Get("x")
 			y, _ := m.Get("y")
 			return []any{x, y}
 		}, []any{int64(1), int64(3)}},
-		{"key order", "context: {v: {b: 1, a: 2, 3: c}}", "", func(l *fsm.Loop) any { return ctx(l).(*value.Map).Keys() }, []string{"b", "a", "3"}},
+		{"key order", "context: {v: {b: 1, a: 2, 3: c}}", "", func(l *fsm.Loop) any {
+			return ctx(l).(*value.Map).Keys()
+		}, []string{"b", "a", "3"}},
 
-		{"alias", "", "on_success: fine", work(func(s *fsm.State) any { return s.On }), map[string]string{"yes": "fine"}},
-		{"alias loses", "", "on_success: failed\n    on_yes: fine\n    on_failure: failed", work(func(s *fsm.State) any { return s.On }), map[string]string{"yes": "fine", "no": "failed"}},
-		{"alias of an empty key", "", "on_yes: ''\n    on_success: fine", work(func(s *fsm.State) any { return s.On }), map[string]string{"yes": "fine"}},
-		{"custom verdict", "", "on_tie: fine\n    on_timeout: failed", work(func(s *fsm.State) any { return s.On }), map[string]string{"tie": "fine", "timeout": "failed"}},
-		{"reserved on_ keys", "", "next: fine\n    on_maintain: work\n    on_throttle_hard: fine", work(func(s *fsm.State) any { return len(s.On) }), 0},
+		{
+			"alias", "", "on_success: fine", work(func(s *fsm.State) any { return s.On }),
+			map[string]string{"yes": "fine"},
+		},
+		{
+			"alias loses", "", "on_success: failed\n    on_yes: fine\n    on_failure: failed",
+			work(func(s *fsm.State) any { return s.On }),
+			map[string]string{"yes": "fine", "no": "failed"},
+		},
+		{
+			"alias of an empty key", "", "on_yes: ''\n    on_success: fine",
+			work(func(s *fsm.State) any { return s.On }),
+			map[string]string{"yes": "fine"},
+		},
+		{
+			"custom verdict", "", "on_tie: fine\n    on_timeout: failed", work(func(s *fsm.State) any { return s.On }),
+			map[string]string{"tie": "fine", "timeout": "failed"},
+		},
+		{
+			"reserved on_ keys", "", "next: fine\n    on_maintain: work\n    on_throttle_hard: fine",
+			work(func(s *fsm.State) any { return len(s.On) }), 0,
+		},
 		{"unquoted target", "", "next: yes", work(func(s *fsm.State) any { return s.Next }), "yes"},
 		{"current", "", "next: $current", work(func(s *fsm.State) any { return s.Next }), "$current"},
 		{"template", "", "next: ${context.where}", work(func(s *fsm.State) any { return s.Next }), "${context.where}"},
@@ -97,29 +154,87 @@ func TestLoop(t *testing.T) {
 			return []any{s.Route.Table.Keys(), s.Route.Default, s.Route.Error}
 		}), []any{[]string{"yes", "No"}, "yes", "$current"}},
 		{"failure by name", "", "next: fine", func(l *fsm.Loop) any { return l.States["failed"].Failure }, true},
-		{"no failure by another name", "", "next: fine", func(l *fsm.Loop) any { return l.States["fine"].Failure }, false},
+		{
+			"no failure by another name", "", "next: fine", func(l *fsm.Loop) any { return l.States["fine"].Failure },
+			false,
+		},
 		{"number as action", "", "action: 42\n    next: fine", work(func(s *fsm.State) any { return s.Action }), "42"},
-		{"boolean as action", "", "action: true\n    next: fine", work(func(s *fsm.State) any { return s.Action }), "true"},
-		{"timeout zero", "", "next: fine\n    timeout: 0", work(func(s *fsm.State) any { return s.Timeout }), time.Duration(0)},
-		{"timeout", "", "next: fine\n    timeout: 1.5", work(func(s *fsm.State) any { return s.Timeout }), 1500 * time.Millisecond},
+		{
+			"boolean as action", "", "action: true\n    next: fine", work(func(s *fsm.State) any { return s.Action }),
+			"true",
+		},
+		{
+			"timeout zero", "", "next: fine\n    timeout: 0", work(func(s *fsm.State) any { return s.Timeout }),
+			time.Duration(0),
+		},
+		{
+			"timeout", "", "next: fine\n    timeout: 1.5", work(func(s *fsm.State) any { return s.Timeout }),
+			1500 * time.Millisecond,
+		},
 		{"rate limit", "", "next: fine", work(func(s *fsm.State) any {
 			return []any{s.MaxRateLimitRetries, s.RateLimitBackoff, s.RateLimitMaxWait, s.RateLimitLadder}
-		}), []any{3, 30 * time.Second, 6 * time.Hour, []time.Duration{300 * time.Second, 900 * time.Second, 1800 * time.Second, time.Hour}}},
+		}), []any{
+			3, 30 * time.Second, 6 * time.Hour,
+			[]time.Duration{300 * time.Second, 900 * time.Second, 1800 * time.Second, time.Hour},
+		}},
 		{"no throttle", "", "next: fine", work(func(s *fsm.State) any { return s.Throttle == nil }), true},
-		{"throttle", "", "next: fine\n    throttle: {}", work(func(s *fsm.State) any { return *s.Throttle }), fsm.Throttle{Normal: 3, Warn: 8, Hard: 12}},
-		{"retryable codes", "", "on_yes: fine\n    on_error: failed\n    retryable_exit_codes: [3, 75]", work(func(s *fsm.State) any { return s.RetryableExitCodes }), []int{3, 75}},
-		{"no retryable codes", "", "next: fine", work(func(s *fsm.State) any { return s.RetryableExitCodes == nil }), true},
-		{"params", "", "action: s/t\n    action_type: mcp_tool\n    next: fine\n    params: {b: {c: [1]}}", work(func(s *fsm.State) any { return s.Params.Keys() }), []string{"b"}},
+		{
+			"throttle", "", "next: fine\n    throttle: {}", work(func(s *fsm.State) any { return *s.Throttle }),
+			fsm.Throttle{Normal: 3, Warn: 8, Hard: 12},
+		},
+		{
+			"retryable codes", "", "on_yes: fine\n    on_error: failed\n    retryable_exit_codes: [3, 75]",
+			work(func(s *fsm.State) any { return s.RetryableExitCodes }),
+			[]int{3, 75},
+		},
+		{
+			"no retryable codes", "", "next: fine", work(func(s *fsm.State) any { return s.RetryableExitCodes == nil }),
+			true,
+		},
+		{
+			"params", "", "action: s/t\n    action_type: mcp_tool\n    next: fine\n    params: {b: {c: [1]}}",
+			work(func(s *fsm.State) any { return s.Params.Keys() }),
+			[]string{"b"},
+		},
 
-		{"evaluate defaults", "", "on_yes: fine\n    evaluate: {type: exit_code}", evaluate(func(e *fsm.Evaluate) any { e.Pos = fsm.Pos{}; return *e }), fsm.DefaultEvaluate("exit_code")},
-		{"target", "", "on_yes: fine\n    evaluate: {type: output_numeric, operator: lt, target: 5}", evaluate(func(e *fsm.Evaluate) any { return []any{e.Operator, e.Target, e.HasTarget} }), []any{"lt", int64(5), true}},
-		{"boolean target", "", "on_yes: fine\n    evaluate: {type: output_json, path: .a, operator: eq, target: yes}", evaluate(func(e *fsm.Evaluate) any { return e.Target }), true},
-		{"tolerance", "", "on_yes: fine\n    evaluate: {type: convergence, target: 1.5, tolerance: '${context.t}'}", evaluate(func(e *fsm.Evaluate) any { return []any{e.Target, e.Tolerance} }), []any{1.5, "${context.t}"}},
-		{"number as pattern", "", "on_yes: fine\n    evaluate: {type: output_contains, pattern: 404}", evaluate(func(e *fsm.Evaluate) any { return e.Pattern }), "404"},
-		{"line", "", "on_yes: fine\n    evaluate: {type: classify, line: -2}", evaluate(func(e *fsm.Evaluate) any { return e.Line }), int64(-2)},
-		{"empty source", "", "on_yes: fine\n    evaluate: {type: exit_code, source: ''}", evaluate(func(e *fsm.Evaluate) any { return []any{e.Source, e.HasSource, e.HasPrevious} }), []any{"", true, false}},
-		{"pairs at least one", "", "on_yes: fine\n    evaluate: {type: comparator, baseline_path: b, min_pairs: 0}", evaluate(func(e *fsm.Evaluate) any { return e.MinPairs }), 1},
-		{"range of another type", "", "on_yes: fine\n    evaluate: {type: exit_code, max_stall: 0, min_confidence: 7}", evaluate(func(e *fsm.Evaluate) any { return e.MaxStall }), 0},
+		{
+			"evaluate defaults", "", "on_yes: fine\n    evaluate: {type: exit_code}",
+			evaluate(func(e *fsm.Evaluate) any { e.Pos = fsm.Pos{}; return *e }), fsm.DefaultEvaluate("exit_code"),
+		},
+		{
+			"target", "", "on_yes: fine\n    evaluate: {type: output_numeric, operator: lt, target: 5}",
+			evaluate(func(e *fsm.Evaluate) any { return []any{e.Operator, e.Target, e.HasTarget} }),
+			[]any{"lt", int64(5), true},
+		},
+		{
+			"boolean target", "", "on_yes: fine\n    evaluate: {type: output_json, path: .a, operator: " +
+				"eq, target: yes}",
+			evaluate(func(e *fsm.Evaluate) any { return e.Target }), true,
+		},
+		{
+			"tolerance", "", "on_yes: fine\n    evaluate: {type: convergence, target: 1.5, tolerance: '${context.t}'}",
+			evaluate(func(e *fsm.Evaluate) any { return []any{e.Target, e.Tolerance} }),
+			[]any{1.5, "${context.t}"},
+		},
+		{
+			"number as pattern", "", "on_yes: fine\n    evaluate: {type: output_contains, pattern: 404}",
+			evaluate(func(e *fsm.Evaluate) any { return e.Pattern }), "404",
+		},
+		{
+			"line", "", "on_yes: fine\n    evaluate: {type: classify, line: -2}",
+			evaluate(func(e *fsm.Evaluate) any { return e.Line }), int64(-2),
+		},
+		{
+			"empty source", "", "on_yes: fine\n    evaluate: {type: exit_code, source: ''}",
+			evaluate(func(e *fsm.Evaluate) any { return []any{e.Source, e.HasSource, e.HasPrevious} }),
+			[]any{"", true, false},
+		},
+		{
+			"pairs at least one", "", "on_yes: fine\n    evaluate: {type: comparator, baseline_path: b, min_pairs: 0}",
+			evaluate(func(e *fsm.Evaluate) any { return e.MinPairs }), 1,
+		},
+		{"range of another type", "", "on_yes: fine\n    evaluate: {type: exit_code, max_stall: 0, " +
+			"min_confidence: 7}", evaluate(func(e *fsm.Evaluate) any { return e.MaxStall }), 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -178,7 +293,8 @@ states:
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if p := Preflight(l, value.NewMap("ready", 1, "goal", "g", "depth", 1.5, "missing", "", "quoted", "", "reday", false, "asked", "")); len(p) > 0 {
+	if p := Preflight(l, value.NewMap("ready", 1, "goal", "g", "depth", 1.5, "missing", "", "quoted", "", "reday",
+		false, "asked", "")); len(p) > 0 {
 		t.Errorf("with everything given: %+v", p)
 	}
 }
@@ -214,13 +330,17 @@ func TestRender(t *testing.T) {
 	problems := []fsm.Problem{
 		{Pos: fsm.Pos{File: "f", Line: 2, Col: 301}, Severity: fsm.SeverityWarning, Rule: "late", Message: "far right"},
 		{Pos: fsm.Pos{File: "f", Line: 1, Col: 6}, Severity: fsm.SeverityError, Rule: "first", Message: "bell \x07"},
-		{Pos: fsm.Pos{File: "f", Line: 9, Col: 1}, Severity: fsm.SeverityError, Rule: "beyond", Message: "no such line"},
+		{
+			Pos: fsm.Pos{File: "f", Line: 9, Col: 1}, Severity: fsm.SeverityError, Rule: "beyond",
+			Message: "no such line",
+		},
 		{Severity: fsm.SeverityError, Rule: "nowhere", Message: "no position"},
 	}
 	got := Render(problems, func(string) []byte { return []byte(source) }, false)
 	want := "error: no position [nowhere]\n" +
 		"f:1:6: error: bell \ufffd [first]\n    1 | a    b: \ufffd[2Jx\n      |         ^\n" +
-		"f:2:301: warning: far right [late]\n    2 | …ong" + strings.Repeat(" long", 11) + " !\n      | " + strings.Repeat(" ", 60) + "^\n" +
+		"f:2:301: warning: far right [late]\n    2 | …ong" + strings.Repeat(" long", 11) + " !\n      | " +
+		strings.Repeat(" ", 60) + "^\n" +
 		"f:9:1: error: no such line [beyond]\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -23,7 +23,9 @@ func (d *decoder) checkCheck(s *stateDecl) {
 	if s.Branches != nil && !s.Branches.HasTrees() {
 		for _, branch := range s.Branches.List {
 			if c := branch.State.Check; c != nil && c.Files != nil {
-				d.errorf(branch.State.Pos, join(join(join(s.path, "parallel"), branch.Name), "check"), "conflict", "the check of the branch %s cannot have files of its own, because branches share their files; give each a work tree (worktree: true), or do the check after them", quote(branch.Name))
+				d.errorf(branch.State.Pos, join(join(join(s.path, "parallel"), branch.Name), "check"), "conflict",
+					"the check of the branch %s cannot have files of its own, because branches share their files; "+
+						"give each a work tree (worktree: true), or do the check after them", quote(branch.Name))
 			}
 		}
 	}
@@ -43,13 +45,18 @@ func (d *decoder) checkCheck(s *stateDecl) {
 		return
 	}
 	if s.Each != nil && s.Each.Parallel > 1 && s.Check.Files != nil {
-		d.errorf(b.keyPos("parallel"), join(b.path, "parallel"), "conflict", "the items of a check share their files, which have to be those with which the run began for one at a time; leave parallel out")
+		d.errorf(b.keyPos("parallel"), join(b.path, "parallel"), "conflict",
+			"the items of a check share their files, which have to be those with which the run began for one at a "+
+				"time; leave parallel out")
 	}
 	if sub.has("from") && !sub.has("files") {
-		d.errorf(sub.keyPos("from"), join(path, "from"), "missing-key", "from needs files: those that the check is made of")
+		d.errorf(sub.keyPos("from"), join(path, "from"), "missing-key",
+			"from needs files: those that the check is made of")
 	}
 	if s.Check.FailFirst && s.Evaluate != nil && !slices.Contains(repeatable, s.Evaluate.Type) {
-		d.errorf(sub.keyPos("must_fail_first"), join(path, "must_fail_first"), "conflict", "must_fail_first needs a verdict that can be found without a model and without what other visits came to: without evaluate, or with one of %s", strings.Join(repeatable, ", "))
+		d.errorf(sub.keyPos("must_fail_first"), join(path, "must_fail_first"), "conflict",
+			"must_fail_first needs a verdict that can be found without a model and without what other visits came "+
+				"to: without evaluate, or with one of %s", strings.Join(repeatable, ", "))
 	}
 }
 
@@ -69,7 +76,8 @@ func (d *decoder) prepatchChecks(b *block, l *fsm.Loop, decls []*stateDecl) {
 		}
 		for _, name := range append([]string{s.Next}, sortedTargets(s.On)...) {
 			st := l.States[name]
-			if st == nil || st.Action == "" || fsm.KindOf(st) != fsm.KindShell || st.Next != "" || st.Terminal || st.Each != nil ||
+			if st == nil || st.Action == "" || fsm.KindOf(st) != fsm.KindShell || st.Next != "" || st.Terminal ||
+				st.Each != nil ||
 				st.Evaluate != nil && !slices.Contains(repeatable, st.Evaluate.Type) {
 				continue
 			}

@@ -95,7 +95,8 @@ func (c *cursor) space() {
 			c.line, c.col, c.rest = c.line+1, 0, next
 		case c.rest[0] == ' ' || c.rest[0] == '\t':
 			c.step()
-		case c.style&yaml.DoubleQuotedStyle != 0 && c.rest[0] == '\\' && (len(c.rest) == 1 || strings.IndexByte("ntr ", c.rest[1]) >= 0):
+		case c.style&yaml.DoubleQuotedStyle != 0 && c.rest[0] == '\\' &&
+			(len(c.rest) == 1 || strings.IndexByte("ntr ", c.rest[1]) >= 0):
 			c.step()
 			if len(c.rest) > 0 {
 				c.step()
@@ -119,7 +120,9 @@ func (c *cursor) to(value string, offset int) bool {
 			continue
 		}
 		c.space()
-		if len(c.rest) > 0 && (c.style&yaml.DoubleQuotedStyle != 0 && c.rest[0] == '\\' || c.style&yaml.SingleQuotedStyle != 0 && c.rest[0] == '\'') {
+		if len(c.rest) > 0 &&
+			(c.style&yaml.DoubleQuotedStyle != 0 && c.rest[0] == '\\' || c.style&yaml.SingleQuotedStyle != 0 &&
+				c.rest[0] == '\'') {
 			if i >= offset {
 				return true
 			}

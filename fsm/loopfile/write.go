@@ -153,7 +153,8 @@ func (w *writer) block(n *yaml.Node, indent int) {
 
 // blockText reports whether a text can be written line by line.
 func blockText(n *yaml.Node) bool {
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || !strings.Contains(strings.TrimRight(n.Value, "\n"), "\n") {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" ||
+		!strings.Contains(strings.TrimRight(n.Value, "\n"), "\n") {
 		return false
 	}
 	if first := n.Value[0]; first == ' ' || first == '\t' || first == '\n' {

@@ -26,7 +26,8 @@ func FuzzSearch(f *testing.F) {
 		}
 		if m := patterns.Get(pattern); m.tree != nil && m.fast != nil { // both engines agree
 			if re, err := m.slow(); err == nil {
-				if second, err := re.MatchString(text); err == nil && second != first && strings.ToValidUTF8(text, "") == text {
+				if second, err := re.MatchString(text); err == nil && second != first &&
+					strings.ToValidUTF8(text, "") == text {
 					t.Fatalf("%q in %q: %v, backtracking %v", pattern, text, first, second)
 				}
 			}

@@ -51,7 +51,8 @@ func Valid(text string) bool {
 }
 
 func tooSlow(pattern string) error {
-	return fmt.Errorf("pattern %q took longer than %s on this text: make it simpler, or the text shorter", pattern, patternLimit)
+	return fmt.Errorf("pattern %q took longer than %s on this text: make it simpler, or the text shorter", pattern,
+		patternLimit)
 }
 
 func isASCII(s string) bool {

@@ -68,7 +68,8 @@ func TestSearch(t *testing.T) {
 
 func TestSearchLimits(t *testing.T) {
 	t.Parallel()
-	if _, err := Search(strings.Repeat("(", 1000)+strings.Repeat(")", 1000), "x"); err == nil || !strings.Contains(err.Error(), "deeper than 200") {
+	if _, err := Search(strings.Repeat("(", 1000)+strings.Repeat(")", 1000), "x"); err == nil ||
+		!strings.Contains(err.Error(), "deeper than 200") {
 		t.Errorf("a thousand groups: %v", err)
 	}
 	const forever = `^(?=(a+)+\1b)`

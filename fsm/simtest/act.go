@@ -49,7 +49,8 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 	w.mu.Lock()
 	w.steps++
 	w.acts(at)
-	mark := a.Outer + fsm.AttemptMark(a.Step, a.Attempt) + "|" + fmt.Sprint(a.Item, "|", a.Started, "|", a.Kind, "|", a.Text)
+	mark := a.Outer + fsm.AttemptMark(a.Step, a.Attempt) + "|" + fmt.Sprint(a.Item, "|", a.Started, "|", a.Kind, "|",
+		a.Text)
 	try := w.results[at]
 	if a.Item != "" {
 		try = int(a.Item[len(a.Item)-1])
@@ -116,12 +117,18 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 	select {
 	case <-t.C:
 		if fast && ctx.Err() == nil {
-			res := fsm.Result{ExitCode: 124, TimeoutKind: fsm.TimeoutVelocity, Stdout: token(at, try), Duration: d, Reply: w.reply(a, at, try)}
+			res := fsm.Result{
+				ExitCode: 124, TimeoutKind: fsm.TimeoutVelocity, Stdout: token(at, try), Duration: d,
+				Reply: w.reply(a, at, try),
+			}
 			res.Reply.Failure = fsm.FailVelocity
 			return res, nil
 		}
 	case <-limit:
-		return fsm.Result{ExitCode: 124, TimeoutKind: "wall", Stdout: token(at, try), Duration: a.Timeout, Reply: w.reply(a, at, try)}, nil
+		return fsm.Result{
+			ExitCode: 124, TimeoutKind: "wall", Stdout: token(at, try), Duration: a.Timeout,
+			Reply: w.reply(a, at, try),
+		}, nil
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
@@ -160,7 +167,8 @@ func (w *World) crowd(a fsm.Action) {
 			}
 		}
 		if len(items) > most {
-			w.fault(fmt.Sprintf("%d members of %s are at work, of %d at once: %v, with %s", len(items), list, most, items, a.State))
+			w.fault(fmt.Sprintf("%d members of %s are at work, of %d at once: %v, with %s", len(items), list, most,
+				items, a.State))
 		}
 	}
 }
@@ -174,7 +182,8 @@ func (w *World) reply(a fsm.Action, at string, try int) *fsm.Reply {
 	}
 	cost := float64(1+w.hash(at, try, "cost")%30) / 100
 	return &fsm.Reply{
-		Host: cmp.Or(a.Host, "fake"), Model: "m", Session: "s", Complete: true, Coverage: fsm.CoverageComplete, Cost: &cost, Usage: fsm.Usage{Input: int64(1 + w.hash(at, try, "tokens")%20)},
+		Host: cmp.Or(a.Host, "fake"), Model: "m", Session: "s", Complete: true, Coverage: fsm.CoverageComplete,
+		Cost: &cost, Usage: fsm.Usage{Input: int64(1 + w.hash(at, try, "tokens")%20)},
 	}
 }
 
@@ -195,7 +204,8 @@ func (w *World) result(a fsm.Action, at string, try int, d time.Duration, out fu
 	case a.Check != nil && strings.HasPrefix(a.Item, "/first"):
 		return w.probed(a, at)
 	case a.Kind == fsm.KindJudge:
-		res.Reply.Answer = value.NewMap("verdict", []string{"yes", "yes", "no"}[k%3], "confidence", 0.9, "reason", "so", "evidence", "|", "fact", "so it is in "+at)
+		res.Reply.Answer = value.NewMap("verdict", []string{"yes", "yes", "no"}[k%3], "confidence", 0.9, "reason",
+			"so", "evidence", "|", "fact", "so it is in "+at)
 		res.Reply.Raw = string(value.AppendJSON(nil, res.Reply.Answer))
 		return res, nil
 	case a.Text == "list":

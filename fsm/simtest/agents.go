@@ -24,7 +24,8 @@ func (w *World) refuse(a fsm.Action, at string, try int, res *fsm.Result) bool {
 		n = w.hash(at, "refuse", time.Since(w.begun)/(50*time.Second))
 	}
 	if a.Kind == fsm.KindJudge && w.shares() && n%8 == 1 {
-		res.ExitCode, res.Reply.Failure, res.Reply.Reason, res.Reply.Complete = 1, fsm.FailRateLimited, "so it said", false
+		res.ExitCode, res.Reply.Failure, res.Reply.Reason, res.Reply.Complete = 1, fsm.FailRateLimited, "so it said",
+			false
 		res.Reply.Usage, *res.Reply.Cost = fsm.Usage{}, 0
 		return true
 	}
@@ -203,7 +204,10 @@ const quotaTime = 40 * time.Second
 func (w quotas) Windows(host string) []fsm.QuotaWindow {
 	n := time.Since(w.begun) / quotaTime
 	used := float64(w.hash("quota", host, n)%110) / 100
-	return []fsm.QuotaWindow{{Name: "five_hour", Used: min(used, 1), Length: quotaTime, Resets: w.begun.Add((n + 1) * quotaTime)}}
+	return []fsm.QuotaWindow{{
+		Name: "five_hour", Used: min(used, 1), Length: quotaTime,
+		Resets: w.begun.Add((n + 1) * quotaTime),
+	}}
 }
 
 // inQuota checks that no prompt and no judge uses what the loop of the run keeps in reserve. The caller holds the lock.
@@ -215,6 +219,7 @@ func (w *World) inQuota(a fsm.Action) {
 	window := quotas{w}.Windows(a.Host)[0]
 	room := 1 - q.Reserve - window.Used
 	if room <= 0 || q.Spare && time.Until(window.Resets).Seconds() > room*window.Length.Seconds()+0.01 {
-		w.fault(fmt.Sprintf("%s asks %q, and %.0f%% of what it may use until %s is used", a.State, a.Host, 100*window.Used, window.Resets.Sub(w.begun)))
+		w.fault(fmt.Sprintf("%s asks %q, and %.0f%% of what it may use until %s is used", a.State, a.Host,
+			100*window.Used, window.Resets.Sub(w.begun)))
 	}
 }

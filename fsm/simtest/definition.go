@@ -167,7 +167,8 @@ func (m *maker) loop(depth int) string {
 			l.Keys = append(l.Keys, fmt.Sprintf("timeout: %d", 1+m.r.IntN(60)))
 		}
 		if m.chance(4) {
-			l.Keys = append(l.Keys, "budget: {"+m.pick("prompts: 3", "cost_usd: 0.5", "wall: 20", "steps: 7", "tokens: 40")+"}")
+			l.Keys = append(l.Keys,
+				"budget: {"+m.pick("prompts: 3", "cost_usd: 0.5", "wall: 20", "steps: 7", "tokens: 40")+"}")
 		}
 	}
 	if m.timed && m.chance(4) {
@@ -183,7 +184,8 @@ func (m *maker) loop(depth int) string {
 		l.Keys = append(l.Keys, m.velocity())
 	}
 	if m.chance(8) {
-		l.Keys = append(l.Keys, "quota: {"+m.pick("reserve: 40%", "reserve: 70%", "spare: true", "reserve: 20%, spare: true")+"}")
+		l.Keys = append(l.Keys,
+			"quota: {"+m.pick("reserve: 40%", "reserve: 70%", "spare: true", "reserve: 20%, spare: true")+"}")
 	}
 	if m.chance(6) {
 		l.Keys = append(l.Keys, fmt.Sprintf("max_edge_revisits: %d", 1+m.r.IntN(2)))
@@ -192,7 +194,8 @@ func (m *maker) loop(depth int) string {
 		l.Keys = append(l.Keys, "host_guard: {"+m.memory(any)+"}")
 	}
 	if m.timed && m.chance(2) {
-		l.Keys = append(l.Keys, "failover: {on: ["+m.pick("suspended", "rate_limited", "suspended, rate_limited > 10s")+"]}")
+		l.Keys = append(l.Keys,
+			"failover: {on: ["+m.pick("suspended", "rate_limited", "suspended, rate_limited > 10s")+"]}")
 	}
 	if m.chance(6) {
 		l.Keys = append(l.Keys, "on_max_steps: "+any())
@@ -207,7 +210,8 @@ func (m *maker) loop(depth int) string {
 		}
 	}
 	if m.chance(8) {
-		l.Keys = append(l.Keys, "circuit: {repeated_failure: {window: 2, on_repeated_failure: "+m.pick("abort", any())+"}}")
+		l.Keys = append(l.Keys, "circuit: {repeated_failure: {window: 2, on_repeated_failure: "+
+			m.pick("abort", any())+"}}")
 	}
 	for i := range n {
 		s := &State{Name: name(i)}
@@ -236,13 +240,17 @@ func (m *maker) loop(depth int) string {
 			s.Keys = append(s.Keys, "on_budget: "+target())
 		}
 		if (s.plain() || s.checksItems()) && !s.has("next") && m.chance(5) {
-			s.Keys = append(s.Keys, m.pick("check: {files: ['tests/**']}", "check: {files: ['tests/**']}", "check: {files: ['tests/**'], must_fail_first: true}"))
+			s.Keys = append(s.Keys, m.pick("check: {files: ['tests/**']}", "check: {files: ['tests/**']}",
+				"check: {files: ['tests/**'], must_fail_first: true}"))
 		}
 		if (s.has("action") || s.has("loop")) && m.chance(8) { // of items and branches too, as an error is
 			s.Keys = append(s.Keys, "on_suspended: "+target())
 		}
 		if slices.Contains(l.Keys, memory) && m.chance(2) {
-			facts := []string{"'${state.name} ${context.n}'", "{fact: '${state.iteration}', when: \"result.verdict == 'no'\"}"}
+			facts := []string{
+				"'${state.name} ${context.n}'",
+				"{fact: '${state.iteration}', when: \"result.verdict == 'no'\"}",
+			}
 			if m.timed || depth == 0 { // what a sub-loop finds there depends on when it begins
 				facts[0] = "'${state.name} ${memory}'"
 			}
@@ -268,7 +276,8 @@ func (m *maker) loop(depth int) string {
 			s.Keys = append(s.Keys, m.pick("idempotent: false", "on_interrupted: "+target()))
 		}
 		if m.timed && s.has("action_type") && !s.has("for_each") && m.chance(3) { // how long it waited counts
-			s.Keys = append(s.Keys, "max_rate_limit_retries: 1", "rate_limit_max_wait_seconds: 100", "on_rate_limit_exhausted: "+target())
+			s.Keys = append(s.Keys, "max_rate_limit_retries: 1", "rate_limit_max_wait_seconds: 100",
+				"on_rate_limit_exhausted: "+target())
 		}
 		if m.chance(8) && !s.has("for_each") {
 			s.Keys = append(s.Keys, fmt.Sprintf("max_retries: %d", 1+m.r.IntN(2)), "on_retry_exhausted: "+target())
@@ -296,7 +305,8 @@ func (s *State) plain() bool {
 
 // checksItems reports whether the items of a list, which are done one after the other, may be checks.
 func (s *State) checksItems() bool {
-	return s.has("for_each") && s.has("action") && !s.has("action_type") && !s.has("retry") && slices.Contains(s.Keys, "parallel: 1")
+	return s.has("for_each") && s.has("action") && !s.has("action_type") && !s.has("retry") &&
+		slices.Contains(s.Keys, "parallel: 1")
 }
 
 func (s *State) verdicts() []string {
@@ -325,9 +335,12 @@ func (m *maker) work(s *State, depth int, member bool) {
 			add(m.seconds("timeout", 20))
 		}
 	case k == 1:
-		add(m.pick("wait: {for: 3s}", "wait: {for: 11s}", "wait: {until: look, every: 2s}", "wait: {url: 'http://x/', every: 3s}", "wait: {for: 70s}",
-			"wait: {file: f, every: 2s, backoff: 2, max: 9s}", "wait: {run: failed, every: 3s, status: ended}", "wait: {at: '00:02'}"))
-		if !strings.Contains(s.Keys[0], "for:") && !strings.Contains(s.Keys[0], "at:") { // it would always time out, or never
+		add(m.pick("wait: {for: 3s}", "wait: {for: 11s}", "wait: {until: look, every: 2s}",
+			"wait: {url: 'http://x/', every: 3s}", "wait: {for: 70s}",
+			"wait: {file: f, every: 2s, backoff: 2, max: 9s}", "wait: {run: failed, every: 3s, status: ended}",
+			"wait: {at: '00:02'}"))
+		// it would always time out, or never
+		if !strings.Contains(s.Keys[0], "for:") && !strings.Contains(s.Keys[0], "at:") {
 			m.deadline(s)
 		}
 	case k == 2:
@@ -361,8 +374,8 @@ func (m *maker) work(s *State, depth int, member bool) {
 	}
 }
 
-// agents gives a prompt a choice of them, and a limit of what it uses within a minute. An agent that failed is not asked
-// again where the way must not depend on time.
+// agents gives a prompt a choice of them, and a limit of what it uses within a minute. An agent that failed is
+// not asked again where the way must not depend on time.
 func (m *maker) agents(s *State) {
 	if m.chance(5) {
 		s.Keys = append(s.Keys, m.velocity())
@@ -375,16 +388,19 @@ func (m *maker) agents(s *State) {
 	case !m.timed:
 		s.Keys = append(s.Keys, "failover: {on: [suspended], return: false"+m.pick("", ", files: reset")+"}")
 	case m.chance(2):
-		s.Keys = append(s.Keys, "failover: {on: ["+m.pick("suspended", "rate_limited > 20s")+"], return: "+m.pick("true", "false")+m.pick("", ", files: reset")+"}")
+		s.Keys = append(s.Keys, "failover: {on: ["+m.pick("suspended", "rate_limited > 20s")+"], return: "+
+			m.pick("true", "false")+m.pick("", ", files: reset")+"}")
 	}
 }
 
 // memory limits what actions use of the memory of the machine, or has prompts wait while it is short of that.
 func (m *maker) memory(state func() string) string {
-	limit := fmt.Sprintf("max_cumulative_subproc_mb: %d, ", 100+m.r.IntN(400)) + m.pick("on_budget_exceeded: abort", "budget_state: "+state())
+	limit := fmt.Sprintf("max_cumulative_subproc_mb: %d, ", 100+m.r.IntN(400)) +
+		m.pick("on_budget_exceeded: abort", "budget_state: "+state())
 	pressure := "enabled: true, cooldown_ms: 2000"
 	if m.timed && m.chance(2) {
-		pressure += ", on_pressure: " + m.pick("abort", "abort, on_abort_route: "+state(), "route, pressure_state: "+state())
+		pressure += ", on_pressure: " + m.pick("abort", "abort, on_abort_route: "+state(), "route, pressure_state: "+
+			state())
 	}
 	return m.pick(limit, pressure, limit+", "+pressure)
 }
@@ -493,7 +509,10 @@ func RandomDisturbances(r *rand.Rand, n int) []Disturbance {
 	if r.IntN(3) == 0 {
 		all = append(all, Disturbance{After: 1 + r.IntN(5), What: Cap})
 	}
-	kinds := []What{Pause, Pause, Pause, Extend, Wake, Send, Stop, UserStop, Drain, CrashOver, CrashOver, CrashOver, CrashLost, CrashLost, CrashKept, PowerCut, PowerCut, Broken}
+	kinds := []What{
+		Pause, Pause, Pause, Extend, Wake, Send, Stop, UserStop, Drain, CrashOver, CrashOver, CrashOver,
+		CrashLost, CrashLost, CrashKept, PowerCut, PowerCut, Broken,
+	}
 	for range r.IntN(n + 1) {
 		at += 1 + r.IntN(6)
 		d := Disturbance{After: at, What: kinds[r.IntN(len(kinds))]}

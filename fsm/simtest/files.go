@@ -10,8 +10,8 @@ import (
 	"loops/fsm"
 )
 
-// trees are the folders that the actions of a world work in: "" is that of the run, and the others are work trees. Each is
-// a map of paths to texts. The name of a tree is all that is in it.
+// trees are the folders that the actions of a world work in: "" is that of the run, and the others are work
+// trees. Each is a map of paths to texts. The name of a tree is all that is in it.
 type trees struct{ *World }
 
 // in returns the files of a folder. The caller holds the lock.
@@ -105,13 +105,15 @@ func (w *World) startTree(_ context.Context, known string) (tree string, err err
 // The caller holds the lock.
 func (w *World) checked(a fsm.Action) {
 	if a.Check != nil && a.Check.Begin != w.first {
-		w.fault(fmt.Sprintf("the check %s has the files %q, and the run began with %q", a.State, a.Check.Begin, w.first))
+		w.fault(fmt.Sprintf("the check %s has the files %q, and the run began with %q", a.State, a.Check.Begin,
+			w.first))
 	}
 	all := w.owners(a.State)
 	if len(all) != 1 {
 		return // states of several loops, or branches, have this name
 	}
-	if st := all[0].States[a.State]; st != nil && st.Check != nil && st.Check.Files != nil && a.Check == nil && a.Kind == fsm.KindShell && a.Text != "look" {
+	if st := all[0].States[a.State]; st != nil && st.Check != nil && st.Check.Files != nil && a.Check == nil &&
+		a.Kind == fsm.KindShell && a.Text != "look" {
 		w.fault("the check " + a.State + " runs with the files as they are")
 	}
 	if a.Kind != fsm.KindPrompt {
@@ -149,7 +151,8 @@ func pathOf(address string) string {
 	return strings.Join(names, "/")
 }
 
-// probed is what a check comes to before the first prompt. One that said no as the first state of the run says so again.
+// probed is what a check comes to before the first prompt. One that said no as the first state of the run says
+// so again.
 func (w *World) probed(a fsm.Action, at string) (fsm.Result, error) {
 	w.mu.Lock()
 	again := w.saidNo == a.State && a.Check.Fault == ""

@@ -26,7 +26,11 @@ type repository struct {
 
 func newRepository() *repository {
 	return &repository{
-		map[string]map[string]string{}, map[string]map[string]string{}, map[string]bool{}, map[string]string{}, map[string]string{},
+		map[string]map[string]string{},
+		map[string]map[string]string{},
+		map[string]bool{},
+		map[string]string{},
+		map[string]string{},
 	}
 }
 

@@ -16,7 +16,8 @@ type lessons struct{ *World }
 func (w lessons) Read(_ context.Context, memory string) ([]fsm.Lesson, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]fsm.Lesson{{ID: "other/1", Run: "other", State: "s", At: "then", Text: "of " + memory}}, w.facts[memory]...), nil
+	return append([]fsm.Lesson{{ID: "other/1", Run: "other", State: "s", At: "then", Text: "of " + memory}},
+		w.facts[memory]...), nil
 }
 
 // Write implements [fsm.Lessons]. What is written has to be on record, and an id has one text.

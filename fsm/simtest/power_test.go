@@ -11,7 +11,10 @@ import (
 // it was started, and the list has the results of the undisturbed run: alone, in a branch and in a sub-loop.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	keys := []string{"for_each: [" + strings.Repeat("a, ", 60) + "]", "parallel: 2", "action: " + quick, "capture: c", "on_item_failure: continue", "on_error: done", "on_no: done", "on_yes: done"}
+	keys := []string{
+		"for_each: [" + strings.Repeat("a, ", 60) + "]", "parallel: 2", "action: " + quick, "capture: c",
+		"on_item_failure: continue", "on_error: done", "on_no: done", "on_yes: done",
+	}
 	list := &State{Name: "s0", Keys: keys}
 	around := func(s *State) []*Loop {
 		return []*Loop{{Name: "l0", States: []*State{s}}, {Name: "l1", States: []*State{list}}}
@@ -20,7 +23,10 @@ func TestPowerCut(t *testing.T) {
 	for _, d := range []*Definition{
 		{around(list)[:1]},
 		{around(&State{Name: "s0", Keys: append([]string{"loop: l1"}, ends[1:]...)})},
-		{around(&State{Name: "s0", Keys: ends, Branches: []*State{{Name: "a", Keys: []string{"loop: l1"}}, {Name: "b", Keys: []string{"loop: l1"}}}})},
+		{around(&State{
+			Name: "s0", Keys: ends,
+			Branches: []*State{{Name: "a", Keys: []string{"loop: l1"}}, {Name: "b", Keys: []string{"loop: l1"}}},
+		})},
 	} {
 		for seed := range *seeds / 4 {
 			r := rand.New(rand.NewPCG(seed, 2))

@@ -28,7 +28,9 @@ func (s *State) clone() *State {
 
 // Shrink returns the smallest definition and the fewest disturbances that it finds with which a run still
 // fails, as fails says. A definition that cannot be loaded does not fail.
-func Shrink(d *Definition, plan []Disturbance, fails func(*Definition, []Disturbance) bool) (*Definition, []Disturbance) {
+func Shrink(d *Definition, plan []Disturbance, fails func(*Definition, []Disturbance) bool) (*Definition,
+	[]Disturbance,
+) {
 	for smaller := true; smaller; {
 		smaller = false
 		for i := len(plan) - 1; i >= 0; i-- {
@@ -95,7 +97,8 @@ func (s *State) without(next func() bool) bool {
 		}
 	}
 	for k, key := range s.Keys {
-		if name, _, _ := strings.Cut(key, ":"); (strings.HasPrefix(name, "on_") || name == "next") && !strings.HasSuffix(key, ": done") && !fixed(key) && next() {
+		if name, _, _ := strings.Cut(key, ":"); (strings.HasPrefix(name, "on_") || name == "next") &&
+			!strings.HasSuffix(key, ": done") && !fixed(key) && next() {
 			s.Keys[k] = name + ": done"
 			return true
 		}
@@ -114,7 +117,8 @@ func (s *State) without(next func() bool) bool {
 
 // fixed reports whether a key stays: without it the way of the run would depend on what ends first.
 func fixed(key string) bool {
-	return strings.HasPrefix(key, "on_branch_failure:") || strings.HasPrefix(key, "on_item_failure:") || strings.HasPrefix(key, "join:")
+	return strings.HasPrefix(key, "on_branch_failure:") || strings.HasPrefix(key, "on_item_failure:") ||
+		strings.HasPrefix(key, "join:")
 }
 
 // lead has what led to a state lead to another one.

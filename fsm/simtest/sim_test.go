@@ -67,7 +67,8 @@ func random(t *testing.T, limits bool) {
 					a, b, err := both(t, seed, d, plan)
 					return err == nil && class(b.Differs(a, limits)) == class(text)
 				})
-				t.Fatalf("seed %d: %s\n\nAs small as it gets:\n\n%s%s\n%s", seed, text, d.Text(), plan, story(t, seed, d, plan, limits))
+				t.Fatalf("seed %d: %s\n\nAs small as it gets:\n\n%s%s\n%s", seed, text, d.Text(), plan,
+					story(t, seed, d, plan, limits))
 			}
 		}
 	}

@@ -31,14 +31,18 @@ type Trace struct {
 }
 
 // timesOf finds what depends on when something happened, in captures.
-var timesOf = regexp.MustCompile(`\\*"(duration_ms|at|by)\\*": (\\*"[^"]*"|[0-9]+)|"checks": [0-9]+|[0-9]{8}-[0-9]{6}-subloop-`)
+var timesOf = regexp.MustCompile(
+	`\\*"(duration_ms|at|by)\\*": (\\*"[^"]*"|[0-9]+)|"checks": [0-9]+|[0-9]{8}-[0-9]{6}-subloop-`)
 
 // trace sums up.
 func (w *World) trace(out fsm.Outcome, lives int) *Trace {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
-	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: w.left(), Results: maps.Clone(w.results), Unheard: maps.Clone(w.unheard), Ways: map[string][]string{}}
+	t := &Trace{
+		Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events,
+		Files: w.left(), Results: maps.Clone(w.results), Unheard: maps.Clone(w.unheard), Ways: map[string][]string{},
+	}
 	t.Facts = w.learned(lives <= mostLives && len(w.faults) == 0 && out.TerminatedBy != "")
 	if lives <= mostLives && len(w.faults) == 0 {
 		w.wholeEnd(out)
@@ -110,11 +114,13 @@ func (t *Trace) Differs(undisturbed *Trace, limits bool) string {
 	case limits:
 		return ""
 	case a.Outcome.TerminatedBy != b.Outcome.TerminatedBy || a.Outcome.FinalState != b.Outcome.FinalState:
-		return fmt.Sprintf("another end: %s in %s became %s in %s", a.Outcome.TerminatedBy, a.Outcome.FinalState, b.Outcome.TerminatedBy, b.Outcome.FinalState)
+		return fmt.Sprintf("another end: %s in %s became %s in %s", a.Outcome.TerminatedBy, a.Outcome.FinalState,
+			b.Outcome.TerminatedBy, b.Outcome.FinalState)
 	}
 	for at := range a.Ways {
 		if !slices.Equal(a.Ways[at], b.Ways[at]) {
-			return fmt.Sprintf("another way in %q:\n%s\n%s", at, strings.Join(a.Ways[at], ", "), strings.Join(b.Ways[at], ", "))
+			return fmt.Sprintf("another way in %q:\n%s\n%s", at, strings.Join(a.Ways[at], ", "),
+				strings.Join(b.Ways[at], ", "))
 		}
 	}
 	for at := range b.Ways {
@@ -173,5 +179,7 @@ func uncaptured(all *value.Map, but map[string]bool) *value.Map {
 // without returns the lines of a text that another one lacks.
 func without(text, other string) string {
 	lines := strings.Split(other, "\n")
-	return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return slices.Contains(lines, l) }), "\n")
+	return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool {
+		return slices.Contains(lines, l)
+	}), "\n")
 }

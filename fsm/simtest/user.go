@@ -63,7 +63,10 @@ func (w *World) later(key, name string, data any) {
 }
 
 func (w *World) send(name string, data any) {
-	w.inbox = append(w.inbox, fsm.Signal{N: uint64(len(w.inbox) + 1), Name: name, Data: data, At: time.Now(), From: "ada"})
+	w.inbox = append(w.inbox, fsm.Signal{
+		N: uint64(len(w.inbox) + 1), Name: name, Data: data, At: time.Now(),
+		From: "ada",
+	})
 	w.tell()
 }
 

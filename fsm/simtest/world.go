@@ -37,8 +37,9 @@ type World struct {
 	steps   int            // batches, and results
 	results map[string]int // on record, by place
 	marks   map[string]bool
-	started map[string]int  // how often an item was, by place
-	undone  map[string]int  // the same before something was handed over or put back: it may be the item, or what is beside it
+	started map[string]int // how often an item was, by place
+	// the same before something was handed over or put back: it may be the item, or what is beside it
+	undone  map[string]int
 	exact   bool            // what is on record of that is neither too high nor lost
 	flying  map[string]int  // actions in flight, by the list or state that they belong to
 	lists   map[string]bool // that are or were at work, by mark
@@ -109,13 +110,24 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib shelf, plan []Disturbance) *World
 		plan = plan[1:]
 	}
 	w := &World{
-		limited: all == loop.MaxSteps && !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == Extend }),
-		awake:   !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == Wake }),
-		exact:   !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == PowerCut || d.What == CrashKept || d.What == Broken }),
-		seed:    seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{}, started: map[string]int{}, undone: map[string]int{},
-		flying: map[string]int{}, lists: map[string]bool{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]map[string]string{}, repo: newRepository(),
-		blocked: map[string]*fsm.Suspension{}, tried: map[string]time.Time{}, out: map[string]map[string]int{}, failed: map[string]bool{},
-		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{}, acted: map[string]bool{}, state: map[string]string{}, unheard: map[string]bool{}, flushed: map[string]bool{}, step: map[string]int64{},
+		limited: all == loop.MaxSteps && !slices.ContainsFunc(plan, func(d Disturbance) bool {
+			return d.What == Extend
+		}),
+		awake: !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == Wake }),
+		exact: !slices.ContainsFunc(plan, func(d Disturbance) bool {
+			return d.What == PowerCut || d.What == CrashKept || d.What == Broken
+		}),
+		seed: seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil),
+		results: map[string]int{}, marks: map[string]bool{}, started: map[string]int{}, undone: map[string]int{},
+		flying: map[string]int{}, lists: map[string]bool{}, most: map[string]int{}, asked: map[string]bool{},
+		awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}),
+		scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]map[string]string{},
+		repo:    newRepository(),
+		blocked: map[string]*fsm.Suspension{}, tried: map[string]time.Time{}, out: map[string]map[string]int{},
+		failed: map[string]bool{},
+		facts:  map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{},
+		taken: map[uint64]bool{}, acted: map[string]bool{}, state: map[string]string{}, unheard: map[string]bool{},
+		flushed: map[string]bool{}, step: map[string]int64{},
 	}
 	w.atEnd.merges = w.hash("merge")%2 == 0
 	return w

@@ -64,7 +64,8 @@ func TestParseJSONErrors(t *testing.T) {
 	if _, err := ParseJSON([]byte(deep)); err == nil || !strings.Contains(err.Error(), "1000 levels") {
 		t.Errorf("a million brackets: %v", err)
 	}
-	if _, err := ParseJSON([]byte(strings.Repeat("7", 1_000_000))); err == nil || !strings.Contains(err.Error(), "4300 digits") {
+	if _, err := ParseJSON([]byte(strings.Repeat("7", 1_000_000))); err == nil ||
+		!strings.Contains(err.Error(), "4300 digits") {
 		t.Errorf("a million digits: %v", err)
 	}
 }

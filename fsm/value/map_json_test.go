@@ -12,8 +12,10 @@ func TestMapInsideGoValues(t *testing.T) {
 	type holder struct {
 		Values *Map `json:"values"`
 	}
-	b, err := json.Marshal(holder{NewMap("z", int64(1), "a", 1.0, "in", NewMap("b", []any{nil, true, "é"}), "none", nil)})
-	if want := `{"values":{"z":1,"a":1.0,"in":{"b":[null,true,"\u00e9"]},"none":null}}`; err != nil || string(b) != want {
+	b, err := json.Marshal(
+		holder{NewMap("z", int64(1), "a", 1.0, "in", NewMap("b", []any{nil, true, "é"}), "none", nil)})
+	if want := `{"values":{"z":1,"a":1.0,"in":{"b":[null,true,"\u00e9"]},"none":null}}`; err != nil ||
+		string(b) != want {
 		t.Fatalf("written as %s (%v), want %s", b, err, want)
 	}
 	var back holder
@@ -27,7 +29,8 @@ func TestMapInsideGoValues(t *testing.T) {
 	if z, _ := back.Values.Get("z"); z != int64(1) {
 		t.Errorf("z is %v (%T), want int64 1", z, z)
 	}
-	if err := json.Unmarshal([]byte(`{"values":[1]}`), &back); err == nil || !strings.Contains(err.Error(), "expected an object, not [1]") {
+	if err := json.Unmarshal([]byte(`{"values":[1]}`), &back); err == nil ||
+		!strings.Contains(err.Error(), "expected an object, not [1]") {
 		t.Errorf("a list: %v", err)
 	}
 	var none holder

@@ -88,13 +88,19 @@ func FuzzOutputDecoder(f *testing.F) {
 func TestOutputReader(t *testing.T) {
 	t.Parallel()
 	in := "a\r\nb\xe2\x82\xacc\xff\r" + strings.Repeat("xy\r\n", 20000) + "\xe2\x82"
-	for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in)), iotest.DataErrReader(strings.NewReader(in))} {
-		if got, err := io.ReadAll(&value.OutputReader{R: r}); err != nil || string(got) != value.OutputText([]byte(in)) {
+	for _, r := range []io.Reader{
+		strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in)),
+		iotest.DataErrReader(strings.NewReader(in)),
+	} {
+		if got, err := io.ReadAll(&value.OutputReader{R: r}); err != nil ||
+			string(got) != value.OutputText([]byte(in)) {
 			t.Errorf("%d bytes, %v; want %d", len(got), err, len(value.OutputText([]byte(in))))
 		}
 	}
 	broken := errors.New("no disk")
-	if got, err := io.ReadAll(&value.OutputReader{R: io.MultiReader(strings.NewReader("a\r"), iotest.ErrReader(broken))}); string(got) != "a\n" || !errors.Is(err, broken) {
+	if got, err := io.ReadAll(
+		&value.OutputReader{R: io.MultiReader(strings.NewReader("a\r"), iotest.ErrReader(broken))}); string(got) !=
+		"a\n" || !errors.Is(err, broken) {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -43,10 +43,16 @@ func TestStructs(t *testing.T) {
 		want string
 	}{
 		{
-			outer{inner: inner{Name: "é"}, Null: &none, Empty: []int{}, By: map[string]any{"b": 1.0, "a": inner{Name: "x", Note: "y"}}, Loud: "a", Hidden: "h", plain: 1},
+			outer{
+				inner: inner{Name: "é"}, Null: &none, Empty: []int{},
+				By: map[string]any{"b": 1.0, "a": inner{Name: "x", Note: "y"}}, Loud: "a", Hidden: "h", plain: 1,
+			},
 			`{"name": "\u00e9", "list": [], "none": null, "null": null, "by": {"a": {"name": "x", "note": "y"}, "b": 1.0}, "map": {}, "loud": "a!"}`,
 		},
-		{&outer{part: &part{3}, List: []inner{{}}}, `{"name": "", "part": 3, "list": [{"name": ""}], "none": null, "by": {}, "map": {}, "loud": "!"}`},
+		{
+			&outer{part: &part{3}, List: []inner{{}}},
+			`{"name": "", "part": 3, "list": [{"name": ""}], "none": null, "by": {}, "map": {}, "loud": "!"}`,
+		},
 		{[]any{errors.New("text"), part{1}}, `["text", {"part": 1}]`},
 	} {
 		if got := string(value.AppendJSON(nil, c.v)); got != c.want {

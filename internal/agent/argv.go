@@ -23,12 +23,17 @@ func commonEnv(r Request) []string {
 // checkWords refuses what would be read as a flag of the host, or could not be an argument at all.
 func checkWords(name string, r Request) error {
 	words := []struct{ what, value string }{
-		{"model", r.Model}, {"agent", r.Agent}, {"effort", r.Effort}, {"session", r.Session}, {"tools", strings.Join(r.Tools, ",")},
+		{"model", r.Model},
+		{"agent", r.Agent},
+		{"effort", r.Effort},
+		{"session", r.Session},
+		{"tools", strings.Join(r.Tools, ",")},
 	}
 	for _, w := range words {
 		switch {
 		case strings.HasPrefix(w.value, "-"):
-			return fmt.Errorf("%s: %s would take it as a flag, since it begins with a dash: %.60q", w.what, name, w.value)
+			return fmt.Errorf("%s: %s would take it as a flag, since it begins with a dash: %.60q", w.what, name,
+				w.value)
 		case strings.ContainsAny(w.value, "\x00\n"):
 			return fmt.Errorf("%s is not one word: %.60q", w.what, w.value)
 		case len(w.value) > maxArg:

@@ -83,7 +83,11 @@ func commandText(t *testing.T, h *CLI, r Request) string {
 
 func TestClaudeAsRoot(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ root, skip, want bool }{{true, true, true}, {true, false, false}, {false, true, false}} {
+	for _, c := range []struct{ root, skip, want bool }{
+		{true, true, true},
+		{true, false, false},
+		{false, true, false},
+	} {
 		cmd, err := claudeCommand(Request{Text: "x", Skip: c.skip}, c.root)
 		if err != nil {
 			t.Fatal(err)

@@ -11,12 +11,15 @@ import (
 
 // Claude Code: driven for real at 2.1.197.
 var claude = &CLI{
-	State:    []string{"~/.claude", "~/.claude.json", "$CLAUDE_CONFIG_DIR"},
-	Settings: []string{"~/.claude/settings.json", "~/.claude/settings.local.json", "~/.claude/CLAUDE.md", "~/.claude/commands", "~/.claude/agents", "~/.claude/hooks", "~/.claude/skills"},
-	Name:     "claude",
-	Aliases:  []string{"claude-code"},
-	Program:  "claude",
-	Login:    "claude auth login",
+	State: []string{"~/.claude", "~/.claude.json", "$CLAUDE_CONFIG_DIR"},
+	Settings: []string{
+		"~/.claude/settings.json", "~/.claude/settings.local.json", "~/.claude/CLAUDE.md",
+		"~/.claude/commands", "~/.claude/agents", "~/.claude/hooks", "~/.claude/skills",
+	},
+	Name:    "claude",
+	Aliases: []string{"claude-code"},
+	Program: "claude",
+	Login:   "claude auth login",
 	// As with little-loops.
 	JudgeModel: "sonnet",
 	Hints:      map[string]string{"coding": "sonnet", "reasoning": "opus", "burst": "haiku"},

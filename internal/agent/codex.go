@@ -10,15 +10,18 @@ import (
 // Codex CLI: driven for real at 0.169.0. It has no flag for how often it tries again; left to itself it gives up on
 // its API after 6 to 26 seconds, and on a network that is not there never.
 var codex = &CLI{
-	State:    []string{"~/.codex", "$CODEX_HOME"},
-	Settings: []string{"~/.codex/config.toml", "~/.codex/AGENTS.md", "~/.codex/rules", "~/.codex/prompts", "$CODEX_HOME/config.toml"},
-	Name:     "codex",
-	Program:  "codex",
-	Login:    "codex login",
-	Stop:     syscall.SIGINT, // at TERM it leaves the processes of its tools
-	Has:      codexHas,
-	Command:  codexCommand,
-	Stream:   func(r Request) Stream { return &codexStream{req: r} },
+	State: []string{"~/.codex", "$CODEX_HOME"},
+	Settings: []string{
+		"~/.codex/config.toml", "~/.codex/AGENTS.md", "~/.codex/rules", "~/.codex/prompts",
+		"$CODEX_HOME/config.toml",
+	},
+	Name:    "codex",
+	Program: "codex",
+	Login:   "codex login",
+	Stop:    syscall.SIGINT, // at TERM it leaves the processes of its tools
+	Has:     codexHas,
+	Command: codexCommand,
+	Stream:  func(r Request) Stream { return &codexStream{req: r} },
 }
 
 var codexHas = Features{Model: true, Effort: true, Session: true, Permissions: true, Schema: true, Usage: true}
@@ -60,7 +63,8 @@ func codexCommand(r Request) (Command, error) {
 			}
 			c.Args = append(c.Args, "--output-schema", path)
 		} else {
-			c.Stdin += "\n\nAnswer with one JSON object and nothing else. It has to match this JSON Schema:\n\n" + r.Schema + "\n"
+			c.Stdin += "\n\nAnswer with one JSON object and nothing else. It has to match this JSON Schema:\n\n" +
+				r.Schema + "\n"
 		}
 	}
 	if r.Session != "" {
@@ -211,7 +215,8 @@ func codexFailure(said string) *Failure {
 	case f.Class != Other:
 	case strings.HasPrefix(text, "Missing environment variable"): // the one that holds the key
 		f.Class = Auth
-	case has(text, "experiencing high demand", "error sending request"): // what it says for a status of 500, and without a network
+	// what it says for a status of 500, and without a network
+	case has(text, "experiencing high demand", "error sending request"):
 		f.Class = Transient
 	}
 	return f
@@ -221,7 +226,8 @@ func (s *codexStream) Done() bool { return s.ended }
 
 func (s *codexStream) End(x Exit) Outcome {
 	x = s.out.of(x)
-	x.Stderr = without(x.Stderr, "WARNING: proceeding, even though we could not create PATH aliases", "Reading additional input from stdin")
+	x.Stderr = without(x.Stderr, "WARNING: proceeding, even though we could not create PATH aliases",
+		"Reading additional input from stdin")
 	o := Outcome{Complete: s.ended, Text: s.last, Session: s.session, Model: s.req.Model, Coverage: None}
 	if s.acted {
 		o.Coverage = Partial
@@ -252,7 +258,10 @@ func (s *codexStream) End(x Exit) Outcome {
 	case s.failure != nil:
 		o.Failure = s.failure
 	case !s.spoke:
-		o.Failure = &Failure{Class: Other, Reason: "codex ended its turn without a message: the model refused, or had nothing to say"}
+		o.Failure = &Failure{
+			Class:  Other,
+			Reason: "codex ended its turn without a message: the model refused, or had nothing to say",
+		}
 	default:
 		o.Failure = downgraded("codex", x)
 	}

@@ -35,8 +35,10 @@ func (s *Spec) like(model *CLI) *CLI {
 func (s *Spec) host() *CLI {
 	f := &s.Fields
 	has := Features{
-		Model: s.mentions("model"), Agent: s.mentions("agent"), Tools: s.mentions("tools"), Effort: s.mentions("effort"),
-		Session: s.mentions("session"), Permissions: s.SkipArgs != nil, Schema: s.mentions("schema") || s.mentions("schema_file"),
+		Model: s.mentions("model"), Agent: s.mentions("agent"), Tools: s.mentions("tools"),
+		Effort:  s.mentions("effort"),
+		Session: s.mentions("session"), Permissions: s.SkipArgs != nil, Schema: s.mentions("schema") ||
+			s.mentions("schema_file"),
 		MaxCost: s.mentions("max_cost"), Cost: !f.Cost.zero(), Usage: !f.Input.zero() || !f.Output.zero(),
 		Live: s.Format == FormatJSONL && (!f.Input.zero() || !f.Output.zero() || !f.Cost.zero()),
 	}
@@ -119,7 +121,8 @@ func checkPrompt(name, word, arg string, before []string) error {
 	case strings.Contains(arg, "\x00"):
 		return fmt.Errorf("the prompt has a NUL in it, which no argument can have; %s", remedy)
 	case word == "{prompt}" && strings.HasPrefix(arg, "-") && !slices.Contains(before, "--"):
-		return fmt.Errorf("the prompt begins with a dash, so the program would take it as a flag; %s, or put -- before it", remedy)
+		return fmt.Errorf("the prompt begins with a dash, so the program would take it as a flag; %s, or "+
+			"put -- before it", remedy)
 	}
 	return nil
 }
@@ -128,7 +131,8 @@ func checkPrompt(name, word, arg string, before []string) error {
 func values(r Request, file bool) (map[string]string, error) {
 	v := map[string]string{"prompt": r.Text}
 	for name, value := range map[string]string{
-		"model": r.Model, "agent": r.Agent, "tools": strings.Join(r.Tools, ","), "effort": r.Effort, "session": r.Session,
+		"model": r.Model, "agent": r.Agent, "tools": strings.Join(r.Tools, ","), "effort": r.Effort,
+		"session": r.Session,
 	} {
 		if value != "" {
 			v[name] = value

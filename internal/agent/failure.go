@@ -29,8 +29,10 @@ func classify(status int, text string) Class {
 	text = strings.ToLower(text)
 	// These come first, because APIs send them with a status that says something else.
 	switch {
-	case has(text, "prompt is too long", "prompt too long", "context length", "context_length_exceeded", "context window",
-		"maximum context", "input is too long", "request_too_large", "exceeds the maximum number of tokens", "input token count"):
+	case has(text, "prompt is too long", "prompt too long", "context length", "context_length_exceeded",
+		"context window",
+		"maximum context", "input is too long", "request_too_large", "exceeds the maximum number of tokens",
+		"input token count"):
 		return Context
 	case has(text, "credit balance", "insufficient_quota", "insufficient quota", "insufficient balance", "billing",
 		"payment required", "spending limit", "spend limit", "arrearage", "exceeded your current quota"):
@@ -57,14 +59,20 @@ func classify(status int, text string) Class {
 		return Other
 	case refusedForRate(text):
 		return RateLimited
-	case has(text, "invalid api key", "invalid_api_key", "incorrect api key", "missing api key", "api key not", "no api key",
-		"not logged in", "please run /login", "to log in", "unauthorized", "authentication", "no auth type", "auth method",
+	case has(text, "invalid api key", "invalid_api_key", "incorrect api key", "missing api key", "api key not",
+		"no api key",
+		"not logged in", "please run /login", "to log in", "unauthorized", "authentication", "no auth type",
+		"auth method",
 		"oauth token", "expired token", "token has expired", "invalid bearer token", "forbidden", "permission_error"):
 		return Auth
-	case has(text, "overloaded", "internal server error", "server_error", "server had an error", "service unavailable", "bad gateway",
-		"gateway timeout", "gateway time-out", "unable to connect", "connection error", "connection refused", "connectionrefused", "connection reset",
-		"econnrefused", "econnreset", "enotfound", "etimedout", "eai_again", "epipe", "fetch failed", "socket hang up", "network error",
-		"stream ended", "stream disconnected", "stream closed", "other side closed", "api error: terminated", "timed out", "timeout", "malformed response", "is not valid json",
+	case has(text, "overloaded", "internal server error", "server_error", "server had an error",
+		"service unavailable", "bad gateway",
+		"gateway timeout", "gateway time-out", "unable to connect", "connection error", "connection refused",
+		"connectionrefused", "connection reset",
+		"econnrefused", "econnreset", "enotfound", "etimedout", "eai_again", "epipe", "fetch failed",
+		"socket hang up", "network error",
+		"stream ended", "stream disconnected", "stream closed", "other side closed", "api error: terminated",
+		"timed out", "timeout", "malformed response", "is not valid json",
 		"temporarily unavailable", "try again later"):
 		return Transient
 	}
@@ -90,7 +98,8 @@ func (h *CLI) Remedy(c Class) string {
 }
 
 func refusedForRate(text string) bool {
-	return exhausted(text) || has(text, "rate limit", "rate_limit", "ratelimit", "usage limit", "hit your limit", "limit reached",
+	return exhausted(text) || has(text, "rate limit", "rate_limit", "ratelimit", "usage limit", "hit your limit",
+		"limit reached",
 		"quota limitations", "out of extra usage")
 }
 
@@ -222,7 +231,9 @@ func oneLine(s string) string {
 		s = s[:4*most]
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Join(strings.FieldsFunc(escapes().ReplaceAllString(s, ""), func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }), " ")
+	s = strings.Join(strings.FieldsFunc(escapes().ReplaceAllString(s, ""), func(r rune) bool {
+		return r <= ' ' || r >= 0x7f && r < 0xa0
+	}), " ")
 	n := 0
 	for i := range s {
 		if n == most {

@@ -141,7 +141,8 @@ func (s *geminiStream) Line(line []byte) (string, bool) {
 		if asked {
 			s.refused = ""
 		}
-		if asked && e.Status == "error" && slices.Contains([]string{"tool_not_registered", "execution_denied", "policy_violation"}, e.Error.Type) {
+		if asked && e.Status == "error" &&
+			slices.Contains([]string{"tool_not_registered", "execution_denied", "policy_violation"}, e.Error.Type) {
 			s.refused = name
 			if len(s.denied) < 64 {
 				s.denied[name] = name
@@ -176,7 +177,8 @@ func (s *geminiStream) Done() bool { return s.result != nil }
 func (s *geminiStream) End(x Exit) Outcome {
 	s.close()
 	x = s.out.of(x)
-	x.Stderr = without(x.Stderr, "256-color support", "Security Warning: Skipping system defaults file", "YOLO mode is enabled", "Ripgrep is not available", "[STARTUP]", "    at ",
+	x.Stderr = without(x.Stderr, "256-color support", "Security Warning: Skipping system defaults file",
+		"YOLO mode is enabled", "Ripgrep is not available", "[STARTUP]", "    at ",
 		"Approval mode overridden")
 	o := Outcome{Complete: s.result != nil, Text: s.last, Session: s.session, Model: s.model, Coverage: None}
 	if s.acted {
@@ -208,10 +210,14 @@ func (s *geminiStream) End(x Exit) Outcome {
 		}
 		o.Failure = s.exited(x, failed(status, text))
 	case s.last == "" && !s.acted:
-		o.Failure = &Failure{Class: Other, Reason: "gemini ended without a message: the model refused, or had nothing to say"}
+		o.Failure = &Failure{
+			Class:  Other,
+			Reason: "gemini ended without a message: the model refused, or had nothing to say",
+		}
 	case s.refused != "":
 		// It may say that all is well, but what it wanted to do in the end was not done.
-		o.Failure = &Failure{Class: Permission, Reason: "gemini may not use " + oneLine(s.refused) + " here: no user can be asked"}
+		o.Failure = &Failure{Class: Permission, Reason: "gemini may not use " + oneLine(s.refused) +
+			" here: no user can be asked"}
 	default:
 		o.Failure = downgraded("gemini", x)
 	}

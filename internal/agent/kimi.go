@@ -35,11 +35,17 @@ func kimiCommand(r Request) (Command, error) {
 		return Command{}, errors.New("the prompt is empty, which kimi refuses")
 	}
 	if !r.Skip {
-		return Command{}, errors.New(`kimi uses its tools without asking wherever no user can be asked; say "permissions: skip" if it may`)
+		return Command{},
+			errors.New(
+				`kimi uses its tools without asking wherever no user can be asked; say "permissions: skip" if it may`)
 	}
 	c := Command{Stdin: r.Text, Env: commonEnv(r), Ignored: ignored(r, kimiHas)}
 	c.Args = []string{"--print", "--output-format", "stream-json", "--max-retries-per-step", "1"}
-	for _, f := range []struct{ flag, value string }{{"--model", r.Model}, {"--agent", r.Agent}, {"--session", r.Session}} {
+	for _, f := range []struct{ flag, value string }{
+		{"--model", r.Model},
+		{"--agent", r.Agent},
+		{"--session", r.Session},
+	} {
 		if f.value != "" {
 			c.Args = append(c.Args, f.flag, f.value)
 		}
@@ -129,7 +135,10 @@ func (s *kimiStream) End(x Exit) Outcome {
 	case !o.Complete:
 		o.Failure = unexplained("kimi", x, s.started)
 	case strings.TrimSpace(s.last) == "":
-		o.Failure = &Failure{Class: Other, Reason: "kimi ended without a message: the model refused, or had nothing to say"}
+		o.Failure = &Failure{
+			Class:  Other,
+			Reason: "kimi ended without a message: the model refused, or had nothing to say",
+		}
 	}
 	return o
 }

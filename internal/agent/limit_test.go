@@ -20,7 +20,10 @@ func TestLimits(t *testing.T) {
 	} {
 		s := claude.Stream(Request{})
 		before := `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1,"rateLimitType":"first"}}`
-		for _, line := range []string{before, `{"type":"rate_limit_event","rate_limit_info":` + info + `}`, `{"type":"result","subtype":"success","result":"done"}`} {
+		for _, line := range []string{
+			before, `{"type":"rate_limit_event","rate_limit_info":` + info + `}`,
+			`{"type":"result","subtype":"success","result":"done"}`,
+		} {
 			s.Line([]byte(line))
 		}
 		got := ""

@@ -242,7 +242,8 @@ func (m *messages) End(x Exit) Outcome {
 	case r == nil && unread != "":
 		o.Text = unread
 		if o.Failure = downgraded(m.name, x); o.Failure == nil {
-			o.Failure = &Failure{Class: SchemaMismatch, Reason: m.name + " did not answer with a JSON object: " + oneLine(head(unread, 300))}
+			o.Failure = &Failure{Class: SchemaMismatch, Reason: m.name + " did not answer with a JSON object: " +
+				oneLine(head(unread, 300))}
 		}
 		return o
 	case r == nil:
@@ -340,7 +341,8 @@ func (m *messages) limited(f *Failure) *Failure {
 func (m *messages) denied(r *event) *Failure {
 	for _, d := range r.Denials {
 		if d.ID != "" && d.ID == m.tool {
-			return &Failure{Class: Permission, Reason: m.name + " may not use " + oneLine(head(d.Tool, maxWord)) + " here: no user can be asked"}
+			return &Failure{Class: Permission, Reason: m.name + " may not use " + oneLine(head(d.Tool, maxWord)) +
+				" here: no user can be asked"}
 		}
 	}
 	return nil

@@ -58,7 +58,10 @@ func TestMemory(t *testing.T) {
 	}
 	// Not parallel: the test measures the memory of the process.
 	filler := strings.Repeat("0123456789abcdef", 1<<14)
-	jsonl, err := New(Spec{Name: "jsonl", Program: "x", Format: FormatJSONL, Fields: Fields{Text: Field{Path: "message.content.*.text"}}})
+	jsonl, err := New(Spec{
+		Name: "jsonl", Program: "x", Format: FormatJSONL,
+		Fields: Fields{Text: Field{Path: "message.content.*.text"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,14 +73,16 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	message := `{"type":"assistant","message":{"id":"%d","content":[{"type":"text","text":"` + filler + `"}],"usage":{"input_tokens":1}}}`
+	message := `{"type":"assistant","message":{"id":"%d","content":[{"type":"text","text":"` + filler +
+		`"}],"usage":{"input_tokens":1}}}`
 	for _, c := range []struct {
 		h     *CLI
 		judge bool
 		line  string
 	}{
 		{claude, false, message},
-		{claude, false, `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"%d","content":"` + filler + `"}]}}`},
+		{claude, false, `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"%d","content":"` +
+			filler + `"}]}}`},
 		{claude, true, "prose %d " + filler},
 		{qwen, false, `{"type":"unheard_of","id":"%d","x":"` + filler + `"}`},
 		{jsonl, false, message},

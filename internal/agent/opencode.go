@@ -20,7 +20,10 @@ var opencode = &CLI{
 	Stream:     func(r Request) Stream { return &opencodeStream{req: r} },
 }
 
-var opencodeHas = Features{Model: true, Agent: true, Effort: true, Session: true, Permissions: true, Cost: true, Usage: true, Live: true}
+var opencodeHas = Features{
+	Model: true, Agent: true, Effort: true, Session: true, Permissions: true, Cost: true,
+	Usage: true, Live: true,
+}
 
 func opencodeCommand(r Request) (Command, error) {
 	if err := checkWords("opencode", r); err != nil {
@@ -29,7 +32,10 @@ func opencodeCommand(r Request) (Command, error) {
 	if strings.TrimSpace(r.Text) == "" {
 		return Command{}, errors.New("the prompt is empty, which opencode refuses")
 	}
-	c := Command{Stdin: r.Text, Args: []string{"run", "--format", "json"}, Env: commonEnv(r), Ignored: ignored(r, opencodeHas)}
+	c := Command{
+		Stdin: r.Text, Args: []string{"run", "--format", "json"}, Env: commonEnv(r),
+		Ignored: ignored(r, opencodeHas),
+	}
 	c.Env = append(c.Env, "OPENCODE_DISABLE_AUTOUPDATE=true")
 	switch {
 	case r.Judge: // it is to answer only
@@ -150,7 +156,10 @@ func (s *opencodeStream) Done() bool { return s.over }
 
 func (s *opencodeStream) End(x Exit) Outcome {
 	x = s.out.of(x)
-	o := Outcome{Text: s.last, Session: s.session, Model: s.req.Model, Usage: s.usage, Whole: s.usage, Coverage: None, Denied: s.denied}
+	o := Outcome{
+		Text: s.last, Session: s.session, Model: s.req.Model, Usage: s.usage, Whole: s.usage, Coverage: None,
+		Denied: s.denied,
+	}
 	o.Complete = s.over || s.finish != "" && s.finish != "tool-calls"
 	switch {
 	case o.Complete && s.ended > 0 && s.ended >= s.steps:
@@ -174,7 +183,10 @@ func (s *opencodeStream) End(x Exit) Outcome {
 	case !o.Complete:
 		o.Failure = unexplained("opencode", x, s.started)
 	case s.last == "":
-		o.Failure = &Failure{Class: Other, Reason: "opencode ended without a message: the model refused, or had nothing to say"}
+		o.Failure = &Failure{
+			Class:  Other,
+			Reason: "opencode ended without a message: the model refused, or had nothing to say",
+		}
 	default:
 		o.Failure = downgraded("opencode", x)
 	}

@@ -105,7 +105,8 @@ func (p *parser) model(key, val *yaml.Node) {
 func (p *parser) price(n *yaml.Node, model string) Price {
 	price := Price{CacheRead: -1, CacheWrite: -1} // not said: as much as input, so that nothing is counted too low
 	numbers := map[string]*float64{
-		"input": &price.Input, "output": &price.Output, "cache_read": &price.CacheRead, "cache_write": &price.CacheWrite,
+		"input": &price.Input, "output": &price.Output, "cache_read": &price.CacheRead,
+		"cache_write": &price.CacheWrite,
 	}
 	missing := []string{"input", "output"}
 	p.keys(n, "the price of "+model, func(key, val *yaml.Node) {
@@ -137,5 +138,6 @@ func (p *parser) price(n *yaml.Node, model string) Price {
 }
 
 func (p *parser) unknown(key *yaml.Node, known ...string) {
-	p.wrong(key, "%s is no key of a price table: expected %s%s", humanize.Quote(key.Value), humanize.List(known), humanize.DidYouMean(key.Value, known))
+	p.wrong(key, "%s is no key of a price table: expected %s%s", humanize.Quote(key.Value), humanize.List(known),
+		humanize.DidYouMean(key.Value, known))
 }

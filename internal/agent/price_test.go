@@ -117,7 +117,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for name := range table.models {
-			if usd, ok := table.Cost(name, Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}, day); ok && !(usd >= 0) {
+			if usd, ok := table.Cost(name, Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}, day); ok &&
+				!(usd >= 0) {
 				t.Errorf("%s costs %v", name, usd)
 			}
 		}

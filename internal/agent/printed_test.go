@@ -41,12 +41,27 @@ func TestPlainTextOnStandardOutputOfAFailedHost(t *testing.T) {
 func TestTalkAboutRateLimitsIsNone(t *testing.T) {
 	t.Parallel()
 	streams := map[string][]string{
-		"claude": {`{"type":"assistant","message":{"content":[{"type":"text","text":"%s"}]}}`, `{"type":"result","subtype":"success","is_error":%t,"result":"odd"}`},
-		"qwen":   {`{"type":"assistant","message":{"content":[{"type":"text","text":"%s"}]}}`, `{"type":"result","subtype":"success","is_error":%t,"result":"odd"}`},
-		"gemini": {`{"type":"message","role":"assistant","content":"%s"}`, `{"type":"result","status":"%s","error":{"message":"odd"}}`},
-		"codex":  {`{"type":"item.completed","item":{"type":"agent_message","text":"%s"}}`, `{"type":"turn.%s","error":{"message":"odd"}}`},
+		"claude": {
+			`{"type":"assistant","message":{"content":[{"type":"text","text":"%s"}]}}`,
+			`{"type":"result","subtype":"success","is_error":%t,"result":"odd"}`,
+		},
+		"qwen": {
+			`{"type":"assistant","message":{"content":[{"type":"text","text":"%s"}]}}`,
+			`{"type":"result","subtype":"success","is_error":%t,"result":"odd"}`,
+		},
+		"gemini": {
+			`{"type":"message","role":"assistant","content":"%s"}`,
+			`{"type":"result","status":"%s","error":{"message":"odd"}}`,
+		},
+		"codex": {
+			`{"type":"item.completed","item":{"type":"agent_message","text":"%s"}}`,
+			`{"type":"turn.%s","error":{"message":"odd"}}`,
+		},
 	}
-	how := map[string][2]any{"claude": {false, true}, "qwen": {false, true}, "gemini": {"success", "error"}, "codex": {"completed", "failed"}}
+	how := map[string][2]any{
+		"claude": {false, true}, "qwen": {false, true}, "gemini": {"success", "error"},
+		"codex": {"completed", "failed"},
+	}
 	for name, lines := range streams {
 		for i, code := range []int{0, 1} {
 			s := Find(name).Stream(Request{})

@@ -20,7 +20,10 @@ var qwen = &CLI{
 	Has:      qwenHas,
 	Command:  qwenCommand,
 	Stream: func(r Request) Stream {
-		m := &messages{req: r, name: "qwen", inclusive: true, session: true, hidden: qwenError, exits: map[int]Class{52: Other, 53: AdminLimit}}
+		m := &messages{
+			req: r, name: "qwen", inclusive: true, session: true, hidden: qwenError,
+			exits: map[int]Class{52: Other, 53: AdminLimit},
+		}
 		if r.Judge && r.Schema != "" {
 			m.exits[53] = SchemaMismatch // it used up its turns on answers that did not match
 		}
@@ -28,7 +31,10 @@ var qwen = &CLI{
 	},
 }
 
-var qwenHas = Features{Model: true, Tools: true, Session: true, Permissions: true, Schema: true, Usage: true, Live: true}
+var qwenHas = Features{
+	Model: true, Tools: true, Session: true, Permissions: true, Schema: true, Usage: true,
+	Live: true,
+}
 
 // qwenSettings have a lower priority than those of the user and of the system, who may have reasons of their own.
 // Without them it asks the model again after every prompt what to remember, sends statistics, and retries inside its

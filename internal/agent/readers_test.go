@@ -31,7 +31,9 @@ func checkOutcome(t *testing.T, h *CLI, r Request, stdout string, x Exit) {
 	if done && !o.Complete {
 		t.Error("done but not complete")
 	}
-	if f := o.Failure; f != nil && (f.Class == "" || strings.TrimSpace(f.Reason) == "" || strings.ContainsAny(f.Reason, "\n\r\x00\x1b") || len(f.Reason) > 8<<10 || f.After < 0) {
+	if f := o.Failure; f != nil &&
+		(f.Class == "" || strings.TrimSpace(f.Reason) == "" || strings.ContainsAny(f.Reason, "\n\r\x00\x1b") ||
+			len(f.Reason) > 8<<10 || f.After < 0) {
 		t.Errorf("a failure nobody can read: %+v", *f)
 	}
 	for _, u := range []Usage{o.Usage, o.Whole} {

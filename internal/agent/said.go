@@ -49,8 +49,9 @@ func apiError(said string) (status int, message string) {
 }
 
 var (
-	afterPattern = pyregexp.Lazy(`(?i)(?:try again in|retry(?:ing)? (?:after|in)|resets? in) ((?:(?:about|and|,|\d+(?:\.\d+)?) ?(?:milliseconds?|seconds?|minutes?|hours?|days?|weeks?|mins?|secs?|hrs?|ms|[smhdw])?[ ,]*)+)`)
-	unitPattern  = pyregexp.Lazy(`(?i)(\d+(?:\.\d+)?) ?(ms|milli|[smhdw])`)
+	afterPattern = pyregexp.Lazy(
+		`(?i)(?:try again in|retry(?:ing)? (?:after|in)|resets? in) ((?:(?:about|and|,|\d+(?:\.\d+)?) ?(?:milliseconds?|seconds?|minutes?|hours?|days?|weeks?|mins?|secs?|hrs?|ms|[smhdw])?[ ,]*)+)`)
+	unitPattern = pyregexp.Lazy(`(?i)(\d+(?:\.\d+)?) ?(ms|milli|[smhdw])`)
 )
 
 // afterIn finds for how long a text says to wait, as in "try again in 1 day 3 hours" or "retry after 30s".

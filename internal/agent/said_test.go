@@ -41,7 +41,10 @@ func TestAPIError(t *testing.T) {
 	}{
 		{`plain words`, 0, `plain words`},
 		{`{"error":{"code":401,"message":"no","status":"UNAUTHENTICATED"}}`, 401, `no`},
-		{`[API Error: {"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED"}}]`, 429, `slow down (RESOURCE_EXHAUSTED)`},
+		{
+			`[API Error: {"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED"}}]`, 429,
+			`slow down (RESOURCE_EXHAUSTED)`,
+		},
 		{`{"error":{"message":"no money","type":"x","code":"insufficient_quota"}}`, 0, `no money (insufficient_quota)`},
 		{`{"error":{"code":500,"message":"{\"error\":{\"code\":503,\"message\":\"busy\"}}"}}`, 503, `busy`},
 		{`{"error":{"code":7,"message":"odd"}}`, 0, `odd`},
@@ -59,12 +62,21 @@ func TestAPIError(t *testing.T) {
 func TestStrictSchema(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ schema, want string }{
-		{`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, `{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`},
-		{`{"type":"object","properties":{"type":{"type":"string"}},"required":["type"]}`, `{"additionalProperties":false,"properties":{"type":{"type":"string"}},"required":["type"],"type":"object"}`},
+		{
+			`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`,
+			`{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`,
+		},
+		{
+			`{"type":"object","properties":{"type":{"type":"string"}},"required":["type"]}`,
+			`{"additionalProperties":false,"properties":{"type":{"type":"string"}},"required":["type"],"type":"object"}`,
+		},
 		{`{"type":"object","properties":{"a":{"type":"string"}}}`, ``},
 		{`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":true}`, ``},
 		{`{"type":"object","properties":{"a":{"type":"object"}},"required":["a"]}`, ``},
-		{`{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{"b":{}}}]}},"required":["a"]}`, ``},
+		{
+			`{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{"b":{}}}]}},"required":["a"]}`,
+			``,
+		},
 		{`{"type":"object"}`, ``},
 		{`{"type":"array","items":{"type":"string"}}`, ``},
 		{`true`, ``},

@@ -12,8 +12,11 @@ import (
 // The keywords with schemas in them: one, a list, or a map. Those of the first group and the middle of the others
 // are about the same value as the schema they are in.
 var (
-	inPlace  = []string{"not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas"}
-	single   = []string{"not", "if", "then", "else", "items", "additionalItems", "additionalProperties", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
+	inPlace = []string{"not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas"}
+	single  = []string{
+		"not", "if", "then", "else", "items", "additionalItems", "additionalProperties", "contains",
+		"propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema",
+	}
 	listed   = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
 	mapped   = []string{"dependentSchemas", "properties", "patternProperties", "$defs", "definitions"}
 	types    = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
@@ -90,7 +93,8 @@ func (c *checker) schema(v any, place string) error {
 	if ref, ok := m["$ref"].(string); ok {
 		pointer, ok := strings.CutPrefix(ref, "#")
 		if !ok || pointer != "" && pointer[0] != '/' {
-			return fmt.Errorf("%s: $ref names %s: only a place in the schema itself can be named, as #/$defs/NAME", at(place), ref)
+			return fmt.Errorf("%s: $ref names %s: only a place in the schema itself can be named, as #/$defs/NAME",
+				at(place), ref)
 		}
 		c.same[place] = append(c.same[place], pointer)
 	}

@@ -124,9 +124,12 @@ var signals = map[string]syscall.Signal{
 
 var (
 	placeholder  = pyregexp.Lazy(`\{([a-z_]+)\}`)
-	placeholders = []string{"prompt", "model", "agent", "tools", "effort", "session", "schema", "schema_file", "max_cost"}
-	hostName     = pyregexp.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
-	envName      = pyregexp.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	placeholders = []string{
+		"prompt", "model", "agent", "tools", "effort", "session", "schema", "schema_file",
+		"max_cost",
+	}
+	hostName = pyregexp.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	envName  = pyregexp.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // New makes a host of a Spec. The error is Mistakes.

@@ -37,7 +37,10 @@ func head(s string, most int) string {
 
 // minus is what was used since counted was read. A host that has counted less than before has begun again.
 func (u Usage) minus(counted Usage) Usage {
-	d := Usage{u.Input - counted.Input, u.Output - counted.Output, u.CacheRead - counted.CacheRead, u.CacheWrite - counted.CacheWrite}
+	d := Usage{
+		u.Input - counted.Input, u.Output - counted.Output, u.CacheRead - counted.CacheRead,
+		u.CacheWrite - counted.CacheWrite,
+	}
 	if d.Input < 0 || d.Output < 0 || d.CacheRead < 0 || d.CacheWrite < 0 {
 		return u
 	}

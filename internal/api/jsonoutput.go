@@ -97,19 +97,29 @@ const neverNull = "never null"
 // on the check.
 func shape(t reflect.Type) (*jsonschema.Schema, error) {
 	open := map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[Text]():          {Types: []string{"null", "string"}},
-		reflect.TypeFor[Int]():           {Types: []string{"null", "integer"}},
-		reflect.TypeFor[Object]():        {Types: []string{"null", "object"}, AdditionalProperties: &jsonschema.Schema{}},
-		reflect.TypeFor[value.Map]():     {Type: "object", AdditionalProperties: &jsonschema.Schema{}, Comment: neverNull},
+		reflect.TypeFor[Text](): {Types: []string{"null", "string"}},
+		reflect.TypeFor[Int]():  {Types: []string{"null", "integer"}},
+		reflect.TypeFor[Object](): {
+			Types:                []string{"null", "object"},
+			AdditionalProperties: &jsonschema.Schema{},
+		},
+		reflect.TypeFor[value.Map](): {
+			Type: "object", AdditionalProperties: &jsonschema.Schema{},
+			Comment: neverNull,
+		},
 		reflect.TypeFor[Pairs[int]]():    {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "integer"}},
 		reflect.TypeFor[Pairs[any]]():    {Type: "object", AdditionalProperties: &jsonschema.Schema{}},
 		reflect.TypeFor[Pairs[string]](): {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "string"}},
 	}
-	parameter, err := jsonschema.ForType(reflect.TypeFor[FragmentParameter](), &jsonschema.ForOptions{TypeSchemas: open})
+	parameter, err := jsonschema.ForType(reflect.TypeFor[FragmentParameter](),
+		&jsonschema.ForOptions{TypeSchemas: open})
 	if err != nil {
 		return nil, err
 	}
-	open[reflect.TypeFor[Pairs[FragmentParameter]]()] = &jsonschema.Schema{Type: "object", AdditionalProperties: parameter}
+	open[reflect.TypeFor[Pairs[FragmentParameter]]()] = &jsonschema.Schema{
+		Type:                 "object",
+		AdditionalProperties: parameter,
+	}
 	for _, of := range []reflect.Type{reflect.TypeFor[Event](), reflect.TypeFor[Finding]()} {
 		s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: open})
 		if err != nil {

@@ -56,7 +56,8 @@ func UnknownName(kind, name string, known []string) error {
 	if len(known) == 0 {
 		return fmt.Errorf("there is no %s %s: none is expected here", kind, humanize.Quote(name))
 	}
-	return fmt.Errorf("there is no %s %s%s; expected %s", kind, humanize.Quote(name), humanize.DidYouMean(name, known), humanize.List(known))
+	return fmt.Errorf("there is no %s %s%s; expected %s", kind, humanize.Quote(name),
+		humanize.DidYouMean(name, known), humanize.List(known))
 }
 
 func checkValue(key string, of *jsonschema.Schema, v any) error {
@@ -94,5 +95,6 @@ func checkValue(key string, of *jsonschema.Schema, v any) error {
 
 // WrongWord returns the error of a value that is none of those that its key takes.
 func WrongWord(key, v string, words []string) error {
-	return fmt.Errorf("%s: expected %s, not %s%s", key, humanize.List(words), humanize.Quote(v), humanize.DidYouMean(v, words))
+	return fmt.Errorf("%s: expected %s, not %s%s", key, humanize.List(words), humanize.Quote(v),
+		humanize.DidYouMean(v, words))
 }

@@ -35,7 +35,9 @@ func TestRequestsAreRead(t *testing.T) {
 			if of.Type == "object" { // its values are read by a prefix
 				continue
 			}
-			if !slices.ContainsFunc([]string{"f", "given"}, func(v string) bool { return strings.Contains(code.String(), v+`["`+key+`"]`) }) {
+			if !slices.ContainsFunc([]string{"f", "given"}, func(v string) bool {
+				return strings.Contains(code.String(), v+`["`+key+`"]`)
+			}) {
 				t.Errorf("%s of %s is read nowhere", key, o.Command)
 			}
 		}

@@ -14,7 +14,10 @@ var Answers = []Output{
 	{"alarms", "alarms of all projects that are not over, the oldest of each project first", of[[]ServedAlarm]()},
 	{"loops", "the loops of a project, as `list` prints them", of[[]Listed]()},
 	{"definition", "a loop, as `show` prints it; `loops schema` has its schema", of[map[string]any]()},
-	{"status", "the status of a run, as `status` prints it; a shorter object for a waiter in the queue", append(of[Status](), of[QueuedStatus]()...)},
+	{
+		"status", "the status of a run, as `status` prints it; a shorter object for a waiter in the queue",
+		append(of[Status](), of[QueuedStatus]()...),
+	},
 	{"receipt", "what a run completed by, as `receipt` prints it", of[RunReceipt]()},
 	{"explanation", "why a run is where it is, as `explain` prints it", of[Explanation]()},
 	{"events", "events of a run, in their order", of[ServedEvents]()},
@@ -26,7 +29,10 @@ var Answers = []Output{
 	{"drained", "the worker that was asked to end", of[Drained]()},
 	{"costs", "what prompts and judges used since a time, by loop, host or model, and by day", of[SpentSince]()},
 	{"findings", "what `doctor` finds, as it prints it", of[[]Finding]()},
-	{"words", "what may stand in a loop file: the word of the file by an empty name, and those that others name", of[map[string]*FileWord]()},
+	{
+		"words", "what may stand in a loop file: the word of the file by an empty name, and those that others name",
+		of[map[string]*FileWord](),
+	},
 	{"text", "the text of a loop's file", of[LoopText]()},
 	{"problems", "what is wrong with a text", of[[]TextProblem]()},
 	{"saved", "a text that was saved", of[SavedText]()},

@@ -38,5 +38,6 @@ func Addressed(ctx context.Context, f project.Finder, arg string) (persistence.R
 	for i, r := range open {
 		ids[i] = string(r.ID)
 	}
-	return persistence.Run{}, false, engine.Refuse(engine.Usage, "%s has several runs that could be meant; name one of them: %s", humanize.Quote(arg), strings.Join(ids, ", "))
+	return persistence.Run{}, false, engine.Refuse(engine.Usage,
+		"%s has several runs that could be meant; name one of them: %s", humanize.Quote(arg), strings.Join(ids, ", "))
 }

@@ -37,12 +37,14 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 		}
 		a := &Asked{whole: arg != "", s: s}
 		for _, q := range open { // of several runs
-			if said.Address == "" || q.Question.Address == fsm.QuestionAt([]*fsm.OpenQuestion{q.Question}, said.Address) {
+			if said.Address == "" ||
+				q.Question.Address == fsm.QuestionAt([]*fsm.OpenQuestion{q.Question}, said.Address) {
 				a.Open = append(a.Open, Pending(q))
 			}
 		}
 		if len(a.Open) == 0 && said.Address != "" {
-			return nil, engine.Refuse(engine.NotFound, "no question %s is open", humanize.Quote(fsm.ShownAddress(said.Address)))
+			return nil, engine.Refuse(engine.NotFound, "no question %s is open",
+				humanize.Quote(fsm.ShownAddress(said.Address)))
 		}
 		return a, nil
 	}
@@ -80,7 +82,8 @@ func (a *Asked) Object() any {
 
 func (a *Asked) answered(p Pending) api.Answered {
 	return api.Answered{
-		Question: p.Object(), Choice: api.Text(a.given.Choice), By: api.Text(a.given.From), Alive: project.Alive(p.Run), Done: a.given.Standing == "",
+		Question: p.Object(), Choice: api.Text(a.given.Choice), By: api.Text(a.given.From),
+		Alive: project.Alive(p.Run), Done: a.given.Standing == "",
 	}
 }
 
@@ -104,7 +107,8 @@ func (a *Asked) Print(ctx context.Context) {
 		text += ". The run continues " + a.s.continues(ctx, run)
 	}
 	if a.given.Open > 0 {
-		text += ". The run asks " + humanize.Count(a.given.Open, "other question") + " without an answer: " + page.Command("answer", string(run.ID))
+		text += ". The run asks " + humanize.Count(a.given.Open, "other question") + " without an answer: " +
+			page.Command("answer", string(run.ID))
 	}
 	terminal.SayLine(page.Out, text)
 }
@@ -118,7 +122,8 @@ func answeredText(a engine.Answered) string {
 		text += ", " + inspect.PlaceText(q.Path)
 	}
 	asked := strings.Join(strings.Fields(q.Question), " ")
-	return text + ", " + humanize.Quote(value.Truncate(asked, mostAsked)) + ": " + cmp.Or(a.Choice, "the question is taken back")
+	return text + ", " + humanize.Quote(value.Truncate(asked, mostAsked)) + ": " +
+		cmp.Or(a.Choice, "the question is taken back")
 }
 
 // mostAsked is how much of a question is repeated when it is answered.

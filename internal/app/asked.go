@@ -28,5 +28,6 @@ func OpenQuestions(ctx context.Context, store *project.Records, arg string) ([]e
 	case asked > 0:
 		return nil, engine.Refuse(engine.NotFound, "run %s asks nothing more: what it asked has its answer", run.ID)
 	}
-	return nil, engine.Refuse(engine.NotFound, "run %s asks nothing: it is %s in state %s", run.ID, inspect.Outcome(run), run.State)
+	return nil, engine.Refuse(engine.NotFound, "run %s asks nothing: it is %s in state %s", run.ID,
+		inspect.Outcome(run), run.State)
 }

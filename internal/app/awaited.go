@@ -26,7 +26,9 @@ func AwaitedEvents(ctx context.Context, f project.Finder, run persistence.Run) [
 		if st.Await != nil && st.Await.Event != "" && !slices.Contains(names, st.Await.Event) {
 			names = append(names, st.Await.Event)
 		}
-		return st.Branches == nil || !slices.ContainsFunc(st.Branches.List, func(b *fsm.Branch) bool { return !add(b.State) })
+		return st.Branches == nil || !slices.ContainsFunc(st.Branches.List, func(b *fsm.Branch) bool {
+			return !add(b.State)
+		})
 	}
 	for _, st := range l.States {
 		if !add(st) {

@@ -30,10 +30,13 @@ func (f BaselineFile) Object(run string) api.Promoted {
 // PromoteBaseline writes the baseline of each state of a loop that compares its output, from what the run
 // printed there last. It returns those that were written, also with an error. A state that the run was not in
 // keeps its baseline.
-func PromoteBaseline(ctx context.Context, p *project.Project, store *project.Records, run persistence.Run, l *fsm.Loop) (written []BaselineFile, err error) {
+func PromoteBaseline(ctx context.Context, p *project.Project, store *project.Records, run persistence.Run,
+	l *fsm.Loop,
+) (written []BaselineFile, err error) {
 	compared := comparators(l)
 	if len(compared) == 0 {
-		return nil, engine.Refuse(engine.Failed, "nothing compares the output of %s with a baseline: none of its states has evaluate: {type: comparator}", run.Loop)
+		return nil, engine.Refuse(engine.Failed, "nothing compares the output of %s with a baseline: none of its "+
+			"states has evaluate: {type: comparator}", run.Loop)
 	}
 	printed, err := lastPrinted(ctx, store, run, compared)
 	if err != nil {
@@ -57,7 +60,8 @@ func PromoteBaseline(ctx context.Context, p *project.Project, store *project.Rec
 		written = append(written, BaselineFile{name, st.Name, len(text)})
 	}
 	if len(written) == 0 {
-		return nil, engine.Refuse(engine.Failed, "run %s was not in a state that compares its output (%s); nothing was written", run.ID, humanize.List(stateNames(compared)))
+		return nil, engine.Refuse(engine.Failed, "run %s was not in a state that compares its output (%s); "+
+			"nothing was written", run.ID, humanize.List(stateNames(compared)))
 	}
 	return written, nil
 }
@@ -65,7 +69,8 @@ func PromoteBaseline(ctx context.Context, p *project.Project, store *project.Rec
 // comparators returns the states of a loop that compare their output with a baseline.
 func comparators(l *fsm.Loop) (states []*fsm.State) {
 	for _, name := range l.Order {
-		if s := l.States[name]; s != nil && s.Evaluate != nil && s.Evaluate.Type == "comparator" && s.Evaluate.BaselinePath != "" {
+		if s := l.States[name]; s != nil && s.Evaluate != nil && s.Evaluate.Type == "comparator" &&
+			s.Evaluate.BaselinePath != "" {
 			states = append(states, s)
 		}
 	}
@@ -80,7 +85,9 @@ func stateNames(states []*fsm.State) (names []string) {
 }
 
 // lastPrinted returns what the last action of each state printed that ended.
-func lastPrinted(ctx context.Context, store *project.Records, run persistence.Run, states []*fsm.State) (map[string]string, error) {
+func lastPrinted(ctx context.Context, store *project.Records, run persistence.Run,
+	states []*fsm.State,
+) (map[string]string, error) {
 	wanted := map[string]bool{}
 	for _, s := range states {
 		wanted[s.Name] = true
@@ -120,7 +127,8 @@ func sourceOf(ctx context.Context, store *project.Records, run persistence.Run, 
 	}
 	text, err := m.Expand(st.Evaluate.Source, st.Name)
 	if err != nil {
-		return "", engine.Refuse(engine.Failed, "the source of state %s is not in the memory of run %s: %v", st.Name, run.ID, err)
+		return "", engine.Refuse(engine.Failed, "the source of state %s is not in the memory of run %s: %v", st.Name,
+			run.ID, err)
 	}
 	return text, nil
 }

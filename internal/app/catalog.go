@@ -15,7 +15,8 @@ func CatalogOnly(l *project.Library, entries []loopfile.Entry) ([]loopfile.Entry
 	}
 	more, err := l.Files.List(l.Project.Catalog)
 	if err != nil {
-		return nil, engine.Refuse(engine.Usage, "%s=%s: %v", project.EnvCatalog, l.Project.Short(l.Project.Catalog), project.Cause(err))
+		return nil, engine.Refuse(engine.Usage, "%s=%s: %v", project.EnvCatalog, l.Project.Short(l.Project.Catalog),
+			project.Cause(err))
 	}
 	own := make(map[string]bool, len(entries))
 	for _, e := range entries {

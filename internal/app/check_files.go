@@ -18,8 +18,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// chosenFiles checks the loops that words on the command line mean, or all of the project if there are none. A word is a
-// loop, or else a folder. Others are the files below folders that were passed over.
+// chosenFiles checks the loops that words on the command line mean, or all of the project if there are none. A
+// word is a loop, or else a folder. Others are the files below folders that were passed over.
 func chosenFiles(l *project.Library, words []string) (files []CheckedFile, others []string, err error) {
 	if len(words) == 0 {
 		files, err = projectLoops(l)
@@ -72,7 +72,8 @@ func projectLoops(l *project.Library) ([]CheckedFile, error) {
 		return nil, p.CannotOpen(err)
 	}
 	if len(entries) == 0 {
-		return nil, engine.Refuse(engine.NotFound, "there is no loop in %s; %s writes one", p.Short(p.Loops), engine.Do("new", ""))
+		return nil, engine.Refuse(engine.NotFound, "there is no loop in %s; %s writes one", p.Short(p.Loops),
+			engine.Do("new", ""))
 	}
 	files := make([]CheckedFile, len(entries))
 	for i, e := range entries {
@@ -118,16 +119,19 @@ func folderFiles(p *project.Project, root string, most int) (files []CheckedFile
 		seen++
 		switch {
 		case seen > most:
-			return engine.Refuse(engine.Usage, "more than %d files and folders are below %s; %s%s", most, p.Short(root), todo, p.Short(p.Loops))
+			return engine.Refuse(engine.Usage, "more than %d files and folders are below %s; %s%s", most,
+				p.Short(root), todo, p.Short(p.Loops))
 		case err != nil:
-			files = append(files, CheckedFile{name: p.Short(path), file: path, Failure: project.Unreadable(p, path, err)})
+			files = append(files,
+				CheckedFile{name: p.Short(path), file: path, Failure: project.Unreadable(p, path, err)})
 		case d.IsDir() && path != root && holdsNoLoops(p, path):
 			return fs.SkipDir
 		case d.IsDir() || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml":
 		case !loopfile.IsLoop(path):
 			others = append(others, p.Short(path))
 		default:
-			files = append(files, CheckedFile{name: p.Short(path), file: path, inLib: strings.Contains(filepath.ToSlash(path), "/lib/")})
+			files = append(files,
+				CheckedFile{name: p.Short(path), file: path, inLib: strings.Contains(filepath.ToSlash(path), "/lib/")})
 		}
 		return nil
 	})

@@ -13,7 +13,8 @@ import (
 // Many loops are checked at once, and what is wrong with a library they share is reported once.
 func TestCheckAll(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{".loops/lib/parts.yaml": "fragments:\n  one: {action: 'echo ${messages:sehll}', on_error: failed}\n"}
+	files := map[string]string{".loops/lib/parts.yaml": "fragments:\n  one: {action: 'echo ${messages:sehll}', " +
+		"on_error: failed}\n"}
 	const n = 40
 	for i := range n {
 		files[fmt.Sprintf(".loops/loop%d.yaml", i)] = fmt.Sprintf(`name: loop%d
@@ -81,7 +82,8 @@ func TestValidateOfAWholeDisk_35_2_22(t *testing.T) {
 		{dir, "more than 4 files and folders are below .; name the folder that the loops are in, such as .loops", 4},
 		{dir, "", 5},
 	} {
-		if _, _, err := folderFiles(p, c.root, c.most); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if _, _, err := folderFiles(p, c.root, c.most); c.want == "" && err != nil || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s, %d at most: %v, want %s", c.root, c.most, err, c.want)
 		}
 	}

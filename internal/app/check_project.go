@@ -25,7 +25,8 @@ func projectFiles(p *project.Project, explain func(error) (string, bool)) []Chec
 		c := CheckedFile{name: p.Short(p.PricesFile()), file: p.PricesFile()}
 		text, _ := explain(err)
 		for line := range strings.SplitSeq(text, "\n") {
-			c.Problems = append(c.Problems, view.Placed(p.PricesFile(), strings.TrimPrefix(line, p.Short(p.PricesFile())+":")))
+			c.Problems = append(c.Problems,
+				view.Placed(p.PricesFile(), strings.TrimPrefix(line, p.Short(p.PricesFile())+":")))
 		}
 		wrong = append(wrong, c)
 	}

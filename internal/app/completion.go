@@ -277,7 +277,10 @@ func (s *CompletionSource) Suspended(ctx context.Context, _ []string, word strin
 		return nil, false
 	}
 	defer done()
-	runs, err := f.Store.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting, persistence.Queued}}})
+	runs, err := f.Store.Runs(ctx,
+		persistence.Query{
+			Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting, persistence.Queued}},
+		})
 	if err != nil {
 		return nil, false
 	}
@@ -310,7 +313,11 @@ func (s *CompletionSource) Stores(_ context.Context, _ []string, word string) ([
 	const sqlite = "sqlite:"
 	path, is := strings.CutPrefix(word, sqlite)
 	if !is {
-		return StartingWith(word, []string{project.StoreFiles + "\tfiles under .loops", sqlite + "\ta database in a file", "postgres://\ta server"}), true
+		return StartingWith(word,
+			[]string{
+				project.StoreFiles + "\tfiles under .loops", sqlite + "\ta database in a file",
+				"postgres://\ta server",
+			}), true
 	}
 	p, err := s.project()
 	if err != nil {
@@ -352,7 +359,8 @@ func (s *CompletionSource) WaiterIDs(_ context.Context, _ []string, word string)
 		if strings.HasPrefix(w.ID, word) {
 			found = append(found, described(w.ID, view.WaiterLoop(w)+", since "+view.Age(w.Since)))
 		}
-		if strings.HasPrefix(w.Loop, word) && !slices.ContainsFunc(found, func(c string) bool { return strings.HasPrefix(c, w.Loop+"\t") }) {
+		if strings.HasPrefix(w.Loop, word) &&
+			!slices.ContainsFunc(found, func(c string) bool { return strings.HasPrefix(c, w.Loop+"\t") }) {
 			found = append(found, described(w.Loop, "all of this loop that wait"))
 		}
 	}

@@ -123,7 +123,8 @@ func (s *Service) Unpause(ctx context.Context, arg string, each Each) (*Told, er
 	case len(runs) == 0:
 		return nil, &engine.NothingError{Finder: f, Verb: "unpause", Arg: arg}
 	default:
-		return nil, engine.Refuse(engine.NotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, inspect.Outcome(runs[0]))
+		return nil, engine.Refuse(engine.NotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID,
+			inspect.Outcome(runs[0]))
 	}
 	told, failed := s.tell(ctx, e, paused, engine.Command{Kind: persistence.CommandUnpause}, each)
 	return told, several(append(errs, failed...))
@@ -156,7 +157,8 @@ func (s *Service) Wake(ctx context.Context, arg string, each Each) error {
 		if newest.Resumable {
 			more = "; resume it: " + s.resume(ctx, *newest)
 		}
-		return engine.Refuse(engine.NotFound, "nothing to wake: run %s is %s%s", newest.ID, inspect.Outcome(*newest), more)
+		return engine.Refuse(engine.NotFound, "nothing to wake: run %s is %s%s", newest.ID, inspect.Outcome(*newest),
+			more)
 	}
 	var errs []error
 	woken, busy := 0, live[0]
@@ -175,7 +177,8 @@ func (s *Service) Wake(ctx context.Context, arg string, each Each) error {
 		}
 	}
 	if woken == 0 && len(errs) == 0 {
-		return engine.Refuse(engine.NotFound, "nothing to wake: run %s does not wait; it is in state %s", busy.ID, busy.State)
+		return engine.Refuse(engine.NotFound, "nothing to wake: run %s does not wait; it is in state %s", busy.ID,
+			busy.State)
 	}
 	return several(errs)
 }
@@ -211,7 +214,8 @@ func running(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 		return nil, &engine.NothingError{Finder: f, Verb: verb, Arg: arg}
 	case verb == "stop" && engine.PhaseIn(f.Project.RunDir(newest.ID)) != nil: // its git is to be stopped
 		return []persistence.Run{*newest}, nil
-	case verb == "stop" && newest.Status == persistence.Awaiting && newest.Ended == fsm.EndSuspended: // it would continue by itself
+	// it would continue by itself
+	case verb == "stop" && newest.Status == persistence.Awaiting && newest.Ended == fsm.EndSuspended:
 		return []persistence.Run{*newest}, nil
 	}
 	return nil, engine.Refuse(engine.NotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.Outcome(*newest))
@@ -219,7 +223,9 @@ func running(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 
 // withPlaced adds those runs that arg means and that workers begin or continue as soon as they can, and says
 // which they are: to stop one means that none does.
-func withPlaced(ctx context.Context, f project.Finder, arg string, runs []persistence.Run, newest *persistence.Run) ([]persistence.Run, map[persistence.ID]bool, error) {
+func withPlaced(ctx context.Context, f project.Finder, arg string, runs []persistence.Run,
+	newest *persistence.Run,
+) ([]persistence.Run, map[persistence.ID]bool, error) {
 	store, ok := f.Store.Store.(persistence.Placer)
 	if !ok {
 		return runs, nil, nil
@@ -242,7 +248,9 @@ func withPlaced(ctx context.Context, f project.Finder, arg string, runs []persis
 
 // tell sends several runs the same command, all of them before one is waited for. One that cannot do it does not keep
 // the others from it.
-func (s *Service) tell(ctx context.Context, e *engine.Engine, runs []persistence.Run, c engine.Command, each Each) (*Told, []error) {
+func (s *Service) tell(ctx context.Context, e *engine.Engine, runs []persistence.Run, c engine.Command,
+	each Each,
+) (*Told, []error) {
 	type answer struct {
 		effect engine.Effect
 		err    error
@@ -276,7 +284,8 @@ func (s *Service) tell(ctx context.Context, e *engine.Engine, runs []persistence
 // unrecorded notes that a signal had to do.
 func (s *Service) unrecorded(e engine.Effect) {
 	if e.Unrecorded != nil {
-		s.Note("this cannot be recorded for run %s (%v); its process (pid %d) was sent %s instead", e.Before.ID, e.Unrecorded, e.Before.Owner.PID, e.Signal)
+		s.Note("this cannot be recorded for run %s (%v); its process (pid %d) was sent %s instead", e.Before.ID,
+			e.Unrecorded, e.Before.Owner.PID, e.Signal)
 	}
 }
 

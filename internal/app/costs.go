@@ -19,7 +19,9 @@ func (s *Service) costSums(f project.Finder) *Summaries {
 }
 
 // CostSheet reads what a run used.
-func CostSheet(ctx context.Context, f project.Finder, r persistence.Run, known project.Prices, tell Tell) (*inspect.CostSheet, error) {
+func CostSheet(ctx context.Context, f project.Finder, r persistence.Run, known project.Prices,
+	tell Tell,
+) (*inspect.CostSheet, error) {
 	persistence.CountReads(ctx, 1)
 	sheet := &inspect.CostSheet{Prices: known}
 	damaged := false

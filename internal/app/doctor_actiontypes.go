@@ -19,7 +19,10 @@ func (x *Examination) actionTypes() {
 		if !ok {
 			continue
 		}
-		f := Finding{"types", FindingOK, typeText(t.Name, by), "", api.FoundType{Name: t.Name, Host: api.Text(by.Host), Program: by.Program}}
+		f := Finding{
+			"types", FindingOK, typeText(t.Name, by), "",
+			api.FoundType{Name: t.Name, Host: api.Text(by.Host), Program: by.Program},
+		}
 		if by.Host == "" {
 			if _, err := r.FindProgram(by.Program[0]); err != nil {
 				f.Level, f.Text = FindingProblem, f.Text+", which was not found"

@@ -10,7 +10,10 @@ import (
 
 // Object returns the finding for a program.
 func (f Finding) Object() api.Finding {
-	object := api.Finding{Check: f.Check, Level: f.Level, Text: f.Text, Todo: api.Text(f.Todo), Tested: f.Level != FindingUntested, More: f.More}
+	object := api.Finding{
+		Check: f.Check, Level: f.Level, Text: f.Text, Todo: api.Text(f.Todo),
+		Tested: f.Level != FindingUntested, More: f.More,
+	}
 	if !object.Tested {
 		object.Level = FindingOK
 	}

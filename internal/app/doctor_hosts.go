@@ -62,7 +62,8 @@ func (x *Examination) hosts(ctx context.Context) []*agent.CLI {
 		}
 		x.add(Finding{"host", FindingOK, "prompts that name no host go to " + chosen.Name + ", " + why, "", nil})
 	case x.Runner.Host == "":
-		x.add(Finding{"host", FindingWarning, "no agent CLI was found in PATH: loops without prompts run, those with prompts do not", "install one of " + AgentNames(known), nil})
+		x.add(Finding{"host", FindingWarning, "no agent CLI was found in PATH: loops without prompts run, those " +
+			"with prompts do not", "install one of " + AgentNames(known), nil})
 	}
 	return found
 }
@@ -124,7 +125,8 @@ func (x *Examination) version(ctx context.Context, h *agent.CLI) hostVersion {
 		return v
 	}
 	res, err := x.Runner.Run(ctx, fsm.Action{
-		Kind: fsm.KindShell, Text: "exec " + humanize.ShellWord(path) + " --version", State: "version-" + h.Name, Step: 1, Attempt: 1, Timeout: versionWait,
+		Kind: fsm.KindShell, Text: "exec " + humanize.ShellWord(path) + " --version", State: "version-" + h.Name,
+		Step: 1, Attempt: 1, Timeout: versionWait,
 	}, nil)
 	v := hostVersion{path: path, broken: true}
 	switch {
@@ -139,7 +141,8 @@ func (x *Examination) version(ctx context.Context, h *agent.CLI) hostVersion {
 		}
 	default:
 		v.broken = false
-		if v.text = humanize.Cut(humanize.PlainLine(humanize.FirstLine(strings.TrimSpace(res.Stdout))), 60); v.text == "" {
+		if v.text = humanize.Cut(humanize.PlainLine(humanize.FirstLine(strings.TrimSpace(res.Stdout))), 60); v.text ==
+			"" {
 			v.why = "it says no version"
 		}
 	}
@@ -154,12 +157,14 @@ func (x *Examination) host(h *agent.CLI, v hostVersion, chosen bool) bool {
 	declared := x.declared(h)
 	mapped, ignored := keysOf(h.Has)
 	f := Finding{Check: h.Name, Level: FindingOK, More: api.FoundHost{
-		Host: h.Name, Path: api.Text(v.path), Version: api.Text(v.text), Declared: declared, Documented: h.Documented, Mapped: mapped, Ignored: ignored,
+		Host: h.Name, Path: api.Text(v.path), Version: api.Text(v.text), Declared: declared, Documented: h.Documented,
+		Mapped: mapped, Ignored: ignored,
 		Usage: h.Has.Usage, Cost: h.Has.Cost, Chosen: chosen,
 	}}
 	switch {
 	case v.path == "" && declared:
-		f.Level, f.Text, f.Todo = FindingWarning, "declared, but its program "+h.Program+" was not found", "install it, or fix its entry in .loops/config.yaml"
+		f.Level, f.Text, f.Todo = FindingWarning, "declared, but its program "+h.Program+" was not found",
+			"install it, or fix its entry in .loops/config.yaml"
 	case v.path == "":
 		f.Level, f.Text = FindingUntested, "not installed"
 	default:
@@ -221,7 +226,8 @@ func keysOf(has agent.Features) (mapped, ignored []string) {
 // The self-test of a host.
 const (
 	testPrompt = "This is a test of the connection. Use no tools. Answer with one word: ready"
-	testJudge  = "This is a test of structured answers. Use no tools. Is the number 2 even? Say why, and quote the question as evidence."
+	testJudge  = "This is a test of structured answers. Use no tools. Is the number 2 even? Say why, and quote the " +
+		"question as evidence."
 	// testSchema has what judges are asked for.
 	testSchema = `{"type": "object", "properties": {"verdict": {"type": "string", "enum": ["yes", "no"]}, "confidence": {"type": "number"}, ` +
 		`"reason": {"type": "string"}, "evidence": {"type": "string"}}, "required": ["verdict", "confidence", "reason", "evidence"], "additionalProperties": false}`
@@ -233,7 +239,10 @@ func (x *Examination) prompt(ctx context.Context, h *agent.CLI) {
 		x.add(Finding{h.Name, FindingWarning, "not tested: " + why, x.withSkip(h), api.FoundTest{Host: h.Name}})
 		return
 	}
-	a := fsm.Action{Kind: fsm.KindPrompt, Text: testPrompt, Host: h.Name, Model: x.Model, State: "prompt-" + h.Name, Step: 1, Attempt: 1, Timeout: answerWait}
+	a := fsm.Action{
+		Kind: fsm.KindPrompt, Text: testPrompt, Host: h.Name, Model: x.Model, State: "prompt-" + h.Name,
+		Step: 1, Attempt: 1, Timeout: answerWait,
+	}
 	if !x.answer(ctx, h, "login", a) {
 		return
 	}
@@ -253,7 +262,10 @@ func (x *Examination) refuses(h *agent.CLI) string {
 		return project.Cause(err).Error()
 	}
 	defer os.RemoveAll(scratch) //nolint:errcheck // of no use any more
-	if _, err = h.Command(agent.Request{Text: testPrompt, Scratch: scratch, Skip: x.Permissions == fsm.PermissionsSkip}); err != nil {
+	if _, err = h.Command(agent.Request{
+		Text: testPrompt, Scratch: scratch,
+		Skip: x.Permissions == fsm.PermissionsSkip,
+	}); err != nil {
 		return humanize.OneLine(err)
 	}
 	return ""
@@ -275,19 +287,24 @@ func (x *Examination) answer(ctx context.Context, h *agent.CLI, what string, a f
 		f = failedAnswer(h, what, res)
 		if reply != nil && reply.Failure == fsm.FailPermission && x.Permissions == project.PermissionsHost {
 			// No run with permissions: skip is refused for that.
-			f.Level, f.Todo = FindingWarning, "run "+h.Program+" here once by hand to trust this folder, or test it as runs use it: "+x.withSkip(h)
+			f.Level, f.Todo = FindingWarning,
+				"run "+h.Program+" here once by hand to trust this folder, or test it as runs use it: "+x.withSkip(h)
 		}
 	case what == "judge":
 		f.Text = "answers in a given form" + usedText(res)
 	default:
 		f.Text = "login works" + usedText(res)
 		if strings.TrimSpace(res.Stdout) == "" {
-			f.Level, f.Text, f.Todo = FindingWarning, "it answers, but with no text"+usedText(res), "run it by hand: "+h.Program
+			f.Level, f.Text, f.Todo = FindingWarning, "it answers, but with no text"+usedText(res),
+				"run it by hand: "+h.Program
 		}
 	}
 	more := api.FoundTest{Host: h.Name, Test: api.Text(what), Duration: new(res.Duration.Milliseconds())}
 	if r := res.Reply; r != nil {
-		more.FoundReply = &api.FoundReply{Failure: api.Text(r.Failure), Model: api.Text(r.Model), Tokens: r.Usage.Total(), Cost: r.Cost}
+		more.FoundReply = &api.FoundReply{
+			Failure: api.Text(r.Failure), Model: api.Text(r.Model),
+			Tokens: r.Usage.Total(), Cost: r.Cost,
+		}
 	}
 	f.More = more
 	x.add(f)
@@ -346,8 +363,8 @@ func failedAnswer(h *agent.CLI, what string, res fsm.Result) Finding {
 	return f
 }
 
-// Look looks at all that needs no prompt, and returns the names of the agents that it found. Where there is no error, the
-// caller closes the Runner.
+// Look looks at all that needs no prompt, and returns the names of the agents that it found. Where there is no
+// error, the caller closes the Runner.
 func (x *Examination) Look(ctx context.Context, options engine.Options) (found []string, err error) {
 	x.Machine(ctx)
 	if x.Runner, err = x.newRunner(options); err != nil {

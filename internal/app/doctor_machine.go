@@ -58,16 +58,23 @@ func (x *Examination) programs() {
 	bash, version, err := x.say("bash", "--version")
 	switch {
 	case err != nil:
-		x.add(Finding{"bash", FindingProblem, "not found: no shell action can run", "install bash, or add the directory it is in to PATH", nil})
+		x.add(Finding{
+			"bash", FindingProblem, "not found: no shell action can run",
+			"install bash, or add the directory it is in to PATH", nil,
+		})
 	default:
 		x.add(Finding{"bash", FindingOK, version + "; " + bash, "", nil})
 	}
 	git, version, err := x.say("git", "--version")
 	switch {
 	case err != nil:
-		x.add(Finding{"git", FindingWarning, "not found: diff_stall, and sub-loops with worktree, cannot work", "install git", nil})
+		x.add(Finding{
+			"git", FindingWarning, "not found: diff_stall, and sub-loops with worktree, cannot work",
+			"install git", nil,
+		})
 	case !x.inRepository(git):
-		x.add(Finding{"git", FindingOK, version + "; " + git + "; the project is in no repository, which diff_stall and worktree need", "", nil})
+		x.add(Finding{"git", FindingOK, version + "; " + git + "; the project is in no repository, which diff_stall " +
+			"and worktree need", "", nil})
 	default:
 		x.add(Finding{"git", FindingOK, version + "; " + git, "", nil})
 	}
@@ -126,7 +133,10 @@ func (x *Examination) room() {
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
-		x.add(Finding{"disk", FindingProblem, p.Short(dir) + " cannot be written to: " + project.Cause(err).Error(), "give this user the right to write there, or free space", nil})
+		x.add(Finding{
+			"disk", FindingProblem, p.Short(dir) + " cannot be written to: " + project.Cause(err).Error(),
+			"give this user the right to write there, or free space", nil,
+		})
 		return
 	}
 	_ = probe.Close()
@@ -137,7 +147,10 @@ func (x *Examination) room() {
 		return
 	}
 	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:unconvert // their types are not the same everywhere
-	f := Finding{"disk", FindingOK, fmt.Sprintf("%s free in %s", bytesText(free), p.Short(dir)), "", api.FoundDisk{Free: int64(min(free, 1<<62))}}
+	f := Finding{
+		"disk", FindingOK, fmt.Sprintf("%s free in %s", bytesText(free), p.Short(dir)), "",
+		api.FoundDisk{Free: int64(min(free, 1<<62))},
+	}
 	switch {
 	case free < roomNone:
 		f.Level, f.Todo = FindingProblem, "free space: runs cannot be recorded without it"
@@ -166,7 +179,10 @@ func (x *Examination) configured() {
 	case len(c.Hosts) > 0:
 		x.add(Finding{"config", FindingOK, humanize.And(p.Declaring(c)) + " declares " + AgentNames(c.Hosts), "", nil})
 	default:
-		x.add(Finding{"config", FindingOK, "no hosts are declared in " + p.Short(filepath.Join(p.Loops, config.Name)), "", nil})
+		x.add(Finding{
+			"config", FindingOK, "no hosts are declared in " + p.Short(filepath.Join(p.Loops, config.Name)),
+			"", nil,
+		})
 	}
 	for _, w := range c.Warnings {
 		w.File = p.Short(w.File)
@@ -183,7 +199,8 @@ func (x *Examination) configured() {
 	case missing != nil:
 		x.add(Finding{"prices", FindingOK, "the built-in table, of " + table.Date, "", nil})
 	default:
-		x.add(Finding{"prices", FindingOK, p.Short(p.PricesFile()) + ", of " + table.Date + ", over the built-in table, of " + agent.BuiltInPrices().Date, "", nil})
+		x.add(Finding{"prices", FindingOK, p.Short(p.PricesFile()) + ", of " + table.Date +
+			", over the built-in table, of " + agent.BuiltInPrices().Date, "", nil})
 	}
 }
 
@@ -225,11 +242,18 @@ func (x *Examination) store(ctx context.Context) {
 			continue
 		}
 		if damaged++; damaged <= mostDamaged {
-			x.add(Finding{"store", FindingWarning, fmt.Sprintf("the record of run %s is damaged: %s", r.ID, r.Damage[0]), x.Command("status", string(r.ID)), nil})
+			x.add(Finding{
+				"store", FindingWarning,
+				fmt.Sprintf("the record of run %s is damaged: %s", r.ID, r.Damage[0]),
+				x.Command("status", string(r.ID)), nil,
+			})
 		}
 	}
 	if more := damaged - mostDamaged; more > 0 {
-		x.add(Finding{"store", FindingWarning, fmt.Sprintf("the records of %d more are damaged", more), x.Command("runs"), nil})
+		x.add(Finding{
+			"store", FindingWarning, fmt.Sprintf("the records of %d more are damaged", more),
+			x.Command("runs"), nil,
+		})
 	}
 	x.undelivered(project.Current(runs))
 	x.stale(changes)
@@ -249,7 +273,8 @@ func (x *Examination) undelivered(runs []persistence.Run) {
 		}
 	}
 	if n > 0 {
-		x.add(Finding{"events", FindingWarning, "events of " + humanize.Count(n, "run") + " that ended are still to be delivered", x.Command("sweep"), nil})
+		x.add(Finding{"events", FindingWarning, "events of " + humanize.Count(n, "run") +
+			" that ended are still to be delivered", x.Command("sweep"), nil})
 	}
 }
 
@@ -260,17 +285,23 @@ func (x *Examination) schedules(ctx context.Context) {
 	trigger.Vet(ctx, x.Project, all)
 	for _, l := range all {
 		if l.Untrusted != "" {
-			x.add(Finding{"schedules", FindingWarning, fmt.Sprintf("the schedule of %s is not going to start: %s", l.Loop, l.Untrusted), x.Command("trust", l.Loop), nil})
+			x.add(Finding{
+				"schedules", FindingWarning,
+				fmt.Sprintf("the schedule of %s is not going to start: %s", l.Loop, l.Untrusted),
+				x.Command("trust", l.Loop), nil,
+			})
 		}
 	}
 	if err != nil {
 		x.add(Finding{"schedules", FindingProblem, x.Said(err), "see: loops help store", nil})
 	} else if why := trigger.Unattended(all, now); why != "" {
-		x.add(Finding{"schedules", FindingWarning, why, x.Command("schedule", "install") + ", loops serve or loops worker", nil})
+		x.add(Finding{"schedules", FindingWarning, why, x.Command("schedule", "install") +
+			", loops serve or loops worker", nil})
 	} else if why := trigger.ClockWasAhead(all); why != "" {
 		x.add(Finding{"schedules", FindingWarning, why, "set the clock of this machine right", nil})
 	} else if len(all) > 0 {
-		x.add(Finding{"schedules", FindingOK, humanize.Count(len(all), "schedule") + ", which a server, worker or timer fires", "", nil})
+		x.add(Finding{"schedules", FindingOK, humanize.Count(len(all), "schedule") +
+			", which a server, worker or timer fires", "", nil})
 	}
 }
 
@@ -286,9 +317,15 @@ func (x *Examination) stale(changes []reconcile.Change) {
 	}
 	todo := x.Command("sweep") + ", or the next run does it"
 	if len(died) > 0 {
-		x.add(Finding{"runs", FindingWarning, fmt.Sprintf("the owner of %s died: %s; resume continues from there", humanize.Count(len(died), "run"), humanize.List(died)), todo, api.FoundRuns{Runs: died}})
+		x.add(Finding{"runs", FindingWarning, fmt.Sprintf("the owner of %s died: %s; resume continues from there",
+			humanize.Count(len(died), "run"), humanize.List(died)), todo, api.FoundRuns{Runs: died}})
 	}
 	if len(ended) > 0 {
-		x.add(Finding{"runs", FindingWarning, fmt.Sprintf("%s left its files among those of running runs: %s", humanize.Count(len(ended), "run"), humanize.List(ended)), todo, api.FoundRuns{Runs: ended}})
+		x.add(Finding{
+			"runs", FindingWarning,
+			fmt.Sprintf("%s left its files among those of running runs: %s", humanize.Count(len(ended), "run"),
+				humanize.List(ended)), todo,
+			api.FoundRuns{Runs: ended},
+		})
 	}
 }

@@ -40,7 +40,8 @@ func (x *Examination) private() {
 		})
 	}
 	if len(open) > 0 {
-		x.add(Finding{"access", FindingWarning, "other users of this machine can read what actions printed: " + strings.Join(open, ", "), x.Command("doctor") + " --fix", nil})
+		x.add(Finding{"access", FindingWarning, "other users of this machine can read what actions printed: " +
+			strings.Join(open, ", "), x.Command("doctor") + " --fix", nil})
 	}
 }
 
@@ -91,7 +92,10 @@ func (x *Examination) writable() {
 	if more := len(open) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	x.add(Finding{"access", FindingProblem, "every user of this machine can change what your loops run: " + text, todo, nil})
+	x.add(Finding{
+		"access", FindingProblem, "every user of this machine can change what your loops run: " + text,
+		todo, nil,
+	})
 }
 
 // chmodPrivate changes a folder that is still the one that was looked at.
@@ -128,7 +132,8 @@ func (x *Examination) ignored() {
 	if _, err := x.output(git, "-C", p.Dir, "check-ignore", "-q", filepath.Join(p.Loops, "runs", "x")); err == nil {
 		return
 	}
-	x.add(Finding{"gitignore", FindingWarning, "git would take in the records of runs: " + p.Short(file) + " is missing", x.Command("doctor") + " --fix", nil})
+	x.add(Finding{"gitignore", FindingWarning, "git would take in the records of runs: " + p.Short(file) +
+		" is missing", x.Command("doctor") + " --fix", nil})
 	x.Repairs = append(x.Repairs, Repair{
 		"gitignore", "write " + p.Short(file) + ", which names the records and not the loops",
 		func(context.Context) error { return p.IgnoreRecords() },
@@ -138,6 +143,7 @@ func (x *Examination) ignored() {
 // leftovers offers to do what sweep does, if there is something.
 func (x *Examination) leftovers(runs int) {
 	if runs > 0 && x.Sweep != nil {
-		x.Repairs = append(x.Repairs, Repair{"runs", "tidy up after runs whose process died, as " + x.Command("sweep") + " does", x.Sweep})
+		x.Repairs = append(x.Repairs,
+			Repair{"runs", "tidy up after runs whose process died, as " + x.Command("sweep") + " does", x.Sweep})
 	}
 }

@@ -44,7 +44,8 @@ func (x *Examination) Sandbox(ctx context.Context, r *action.Runner, preset stri
 	}
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		x.add(Finding{Check: check, Level: FindingProblem, Text: "no port of this machine can be listened on: " + err.Error()})
+		x.add(Finding{Check: check, Level: FindingProblem, Text: "no port of this machine can be listened on: " +
+			err.Error()})
 		return
 	}
 	defer func() { _ = server.Close() }()
@@ -52,7 +53,10 @@ func (x *Examination) Sandbox(ctx context.Context, r *action.Runner, preset stri
 		if !t.isOf(preset) {
 			continue
 		}
-		res, err := r.Run(ctx, fsm.Action{Kind: fsm.KindShell, Text: t.script, State: "doctor", Sandbox: policy, Step: 1, Attempt: 1, Quiet: true}, nil)
+		res, err := r.Run(ctx, fsm.Action{
+			Kind: fsm.KindShell, Text: t.script, State: "doctor", Sandbox: policy,
+			Step: 1, Attempt: 1, Quiet: true,
+		}, nil)
 		f := Finding{Check: check, Level: FindingOK, Text: t.rule}
 		switch {
 		case err != nil:
@@ -60,7 +64,8 @@ func (x *Examination) Sandbox(ctx context.Context, r *action.Runner, preset stri
 		case res.ExitCode == sandboxUntried:
 			f.Level, f.Text = FindingUntested, t.rule+": nothing to try it with"
 		case t.allow && res.ExitCode != 0:
-			f.Level, f.Text = FindingProblem, t.rule+": it was refused: "+humanize.OneLine(fmt.Errorf("%s", strings.TrimSpace(res.Stderr)))
+			f.Level, f.Text = FindingProblem, t.rule+": it was refused: "+
+				humanize.OneLine(fmt.Errorf("%s", strings.TrimSpace(res.Stderr)))
 		case !t.allow && res.ExitCode == 0:
 			f.Level, f.Text = FindingProblem, t.rule+": it was not refused"
 		}
@@ -81,7 +86,8 @@ func sandboxTrials(port, pid int) []sandboxTrial {
 	return []sandboxTrial{
 		{"files of the work tree can be changed", `: > "` + mark + `" && rm "` + mark + `"`, true, confine.Workspace},
 		{"temporary files can be made", `f=$(mktemp) && rm "$f"`, true, confine.Off},
-		{"files outside cannot be changed", `cd ~ 2>/dev/null && [ "$PWD" != "$OLDPWD" ] || exit 77; : > "` + mark + `" && rm "` + mark + `"`, false, confine.Workspace},
+		{"files outside cannot be changed", `cd ~ 2>/dev/null && [ "$PWD" != "$OLDPWD" ] || exit 77; : > "` + mark +
+			`" && rm "` + mark + `"`, false, confine.Workspace},
 		{"secret places cannot be read", `for f in ~/.ssh/* ~/.aws/* ~/.gnupg/* ~/.netrc ~/.kube/* /etc/shadow; do
   [ -f "$f" ] && [ "$(stat -c %u "$f")" = "$(id -u)" ] || continue
   cat "$f" > /dev/null; exit
@@ -91,11 +97,24 @@ exit 77`, false, confine.Workspace},
 [ ! -d .loops ] || { n=1; : > ".loops/` + mark + `.yaml" && exit 0; }
 [ ! -f .git/config ] || { n=1; : >> .git/config && exit 0; }
 exit $n`, false, confine.Workspace},
-		{"other processes cannot be looked into", fmt.Sprintf(`cat /proc/%d/environ > /dev/null`, pid), false, confine.Off},
+		{
+			"other processes cannot be looked into", fmt.Sprintf(`cat /proc/%d/environ > /dev/null`, pid), false,
+			confine.Off,
+		},
 		{"other processes cannot be sent signals", fmt.Sprintf(`kill -0 %d`, pid), false, confine.Off},
-		{"nothing can be mounted", `command -v mount > /dev/null || exit 77; mount -t tmpfs none /mnt && umount /mnt`, false, confine.Off},
-		{"no other program can be reached over the network", fmt.Sprintf(`exec 3<> /dev/tcp/127.0.0.1/%d`, port), false, confine.Offline},
-		{"nothing can be sent over the network", fmt.Sprintf(`exec 3<> /dev/udp/127.0.0.1/%d`, port), false, confine.Offline},
+		{
+			"nothing can be mounted",
+			`command -v mount > /dev/null || exit 77; mount -t tmpfs none /mnt && umount /mnt`,
+			false, confine.Off,
+		},
+		{
+			"no other program can be reached over the network", fmt.Sprintf(`exec 3<> /dev/tcp/127.0.0.1/%d`, port),
+			false, confine.Offline,
+		},
+		{
+			"nothing can be sent over the network", fmt.Sprintf(`exec 3<> /dev/udp/127.0.0.1/%d`, port), false,
+			confine.Offline,
+		},
 	}
 }
 
@@ -105,6 +124,9 @@ func (x *Examination) SandboxRunner() (*action.Runner, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &action.Runner{Dir: x.Project.WorkDir(), RunDir: dir, Env: x.Project.Env, Mark: fmt.Sprintf("%sdoctor-%d", x.Project.Mark(), os.Getpid())}
+	r := &action.Runner{
+		Dir: x.Project.WorkDir(), RunDir: dir, Env: x.Project.Env,
+		Mark: fmt.Sprintf("%sdoctor-%d", x.Project.Mark(), os.Getpid()),
+	}
 	return r, func() { _ = r.Close(); _ = os.RemoveAll(dir) }, nil
 }

@@ -34,8 +34,10 @@ func (x *Examination) Secrets(ctx context.Context, env []string) {
 		if all := (engine.SecretSearch{Project: x.Project, Env: env}).Look(ctx, store, r); len(all) > 0 {
 			found++
 			x.add(Finding{
-				Check: check, Level: FindingWarning, Text: fmt.Sprintf("run %s has %s", r.ID, view.SecretsText(x.Project, all)),
-				Todo: "replace what was recorded by a new one where it comes from, then " + x.Command("scrub "+string(r.ID)),
+				Check: check, Level: FindingWarning,
+				Text: fmt.Sprintf("run %s has %s", r.ID, view.SecretsText(x.Project, all)),
+				Todo: "replace what was recorded by a new one where it comes from, then " +
+					x.Command("scrub "+string(r.ID)),
 			})
 		}
 	}

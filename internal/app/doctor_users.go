@@ -19,7 +19,11 @@ func CheckUsers(path string) []Finding {
 	}
 	var found []Finding
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		found = append(found, Finding{"users", FindingProblem, line, "correct the line, or delete it; loops serve passwd adds the user again", nil})
+		found = append(found,
+			Finding{
+				"users", FindingProblem, line,
+				"correct the line, or delete it; loops serve passwd adds the user again", nil,
+			})
 	}
 	return found
 }

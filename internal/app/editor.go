@@ -58,7 +58,8 @@ func OpenLoopFile(p *project.Project, name string) (EditedFile, error) {
 		return f, err
 	}
 	if rel, err := filepath.Rel(folder, f.Path); err != nil || !filepath.IsLocal(rel) {
-		return f, engine.Refuse(engine.Usage, "%s is not in the folder of this project's loops, so it is not edited here", p.Short(path))
+		return f, engine.Refuse(engine.Usage, "%s is not in the folder of this project's loops, so it is "+
+			"not edited here", p.Short(path))
 	}
 	text, err := read(f.Path)
 	if err != nil {
@@ -66,16 +67,19 @@ func OpenLoopFile(p *project.Project, name string) (EditedFile, error) {
 	}
 	switch {
 	case len(text) > MostLoopText:
-		return f, engine.Refuse(engine.Usage, "%s has %s, more than the %s that can be edited here", p.Short(path), humanize.Bytes(int64(len(text))), humanize.Bytes(MostLoopText))
+		return f, engine.Refuse(engine.Usage, "%s has %s, more than the %s that can be edited here", p.Short(path),
+			humanize.Bytes(int64(len(text))), humanize.Bytes(MostLoopText))
 	case !utf8.Valid(text) || strings.ContainsFunc(string(text), lost):
-		return f, engine.Refuse(engine.Usage, "%s holds bytes that a form would change, so it is not edited here", p.Short(path))
+		return f, engine.Refuse(engine.Usage, "%s holds bytes that a form would change, so it is not edited here",
+			p.Short(path))
 	}
 	f.Hash, f.Text = hashOf(text), string(text)
 	if n := strings.Count(f.Text, "\r\n"); n > 0 && n == strings.Count(f.Text, "\n") {
 		f.crlf, f.Text = true, strings.ReplaceAll(f.Text, "\r\n", "\n")
 	}
 	if strings.Contains(f.Text, "\r") {
-		return f, engine.Refuse(engine.Usage, "%s has line ends of several kinds, which a form would change, so it is not edited here", p.Short(path))
+		return f, engine.Refuse(engine.Usage, "%s has line ends of several kinds, which a form would change, so it "+
+			"is not edited here", p.Short(path))
 	}
 	return f, nil
 }
@@ -123,15 +127,19 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string {
-	return "the text has " + humanize.Count(project.CountErrors(e.Problems), "mistake") + ", so " + e.Path + " was left as it is"
+	return "the text has " + humanize.Count(project.CountErrors(e.Problems), "mistake") + ", so " + e.Path +
+		" was left as it is"
 }
 
 // SaveLoopFile replaces the text of a file, whole and durable on return, if the file still has the hash; else
 // the error is a *ChangedError. A text with mistakes is only saved despite them; else the error is an
 // *InvalidError. What it says of a text that was saved is returned.
-func SaveLoopFile(p *project.Project, f EditedFile, hash, text string, despite bool) (EditedFile, []fsm.Problem, error) {
+func SaveLoopFile(p *project.Project, f EditedFile, hash, text string, despite bool) (EditedFile, []fsm.Problem,
+	error,
+) {
 	if len(text) > MostLoopText || !utf8.ValidString(text) || strings.ContainsFunc(text, lost) {
-		return f, nil, engine.Refuse(engine.Usage, "the text is longer than %s, or holds control characters", humanize.Bytes(MostLoopText))
+		return f, nil, engine.Refuse(engine.Usage, "the text is longer than %s, or holds control characters",
+			humanize.Bytes(MostLoopText))
 	}
 	problems, err := CheckText(p, f, text)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"loops/fsm"
 )
 
-const good = "name: count\ndescription: Counts\ninitial: one\nstates:\n  one: {action: echo 1, next: done}\n  done: {terminal: true}\n"
+const good = "name: count\ndescription: Counts\ninitial: one\nstates:\n  one: {action: echo 1, next: done}\n" +
+	"  done: {terminal: true}\n"
 
 func open(t *testing.T, files map[string]string) *project.Project {
 	t.Helper()
@@ -53,7 +54,8 @@ func TestSave(t *testing.T) {
 	if !is || len(invalid.Problems) == 0 || invalid.Problems[0].Pos.Line != 5 || content(t, f.Path) != good {
 		t.Errorf("a text with a mistake in line 5: %v, and the file is %q", err, content(t, f.Path))
 	}
-	if problems, err := CheckText(p, f, broken); err != nil || project.CountErrors(problems) != 1 || problems[0].Severity != fsm.SeverityError {
+	if problems, err := CheckText(p, f, broken); err != nil || project.CountErrors(problems) != 1 ||
+		problems[0].Severity != fsm.SeverityError {
 		t.Errorf("its problems are %v, %v", problems, err)
 	}
 	now, problems, err := SaveLoopFile(p, f, f.Hash, broken, true)
@@ -93,7 +95,8 @@ func TestLineEndsStay(t *testing.T) {
 	if must(t, err); f.Text != good {
 		t.Fatalf("it reads %q", f.Text)
 	}
-	if _, _, err := SaveLoopFile(p, f, f.Hash, strings.Replace(good, "Counts", "Counts up", 1), false); err != nil || content(t, f.Path) != strings.Replace(windows, "Counts", "Counts up", 1) {
+	if _, _, err := SaveLoopFile(p, f, f.Hash, strings.Replace(good, "Counts", "Counts up", 1), false); err != nil ||
+		content(t, f.Path) != strings.Replace(windows, "Counts", "Counts up", 1) {
 		t.Errorf("%v: %q", err, content(t, f.Path))
 	}
 }
@@ -101,20 +104,25 @@ func TestLineEndsStay(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	p := open(t, map[string]string{
-		"count.yaml": good, "tail.yaml": good + "\x07", "mixed.yaml": good + "# x\r\n", "latin.yaml": good + "# \xe4\n", "long.yaml": good + strings.Repeat("# x\n", 70_000),
+		"count.yaml": good, "tail.yaml": good + "\x07", "mixed.yaml": good + "# x\r\n",
+		"latin.yaml": good + "# \xe4\n", "long.yaml": good + strings.Repeat("# x\n", 70_000),
 	})
 	outside := filepath.Join(p.Dir, "outside.yaml")
 	must(t, os.WriteFile(outside, []byte(good), 0o600))
 	must(t, os.Symlink("../outside.yaml", filepath.Join(p.Loops, "link.yaml")))
 	must(t, os.Symlink("count.yaml", filepath.Join(p.Loops, "inner.yaml")))
-	for _, name := range []string{"../outside", "../outside.yaml", outside, "link", "tail", "mixed", "latin", "long", "none", "count\x00", ""} {
+	for _, name := range []string{
+		"../outside", "../outside.yaml", outside, "link", "tail", "mixed", "latin", "long",
+		"none", "count\x00", "",
+	} {
 		if f, err := OpenLoopFile(p, name); err == nil {
 			t.Errorf("%q is opened: %s", name, f.Path)
 		}
 	}
 	f, err := OpenLoopFile(p, "inner")
 	must(t, err)
-	if _, _, err := SaveLoopFile(p, f, f.Hash, strings.Replace(good, "Counts", "By a link", 1), false); err != nil || !strings.Contains(content(t, filepath.Join(p.Loops, "count.yaml")), "By a link") {
+	if _, _, err := SaveLoopFile(p, f, f.Hash, strings.Replace(good, "Counts", "By a link", 1), false); err != nil ||
+		!strings.Contains(content(t, filepath.Join(p.Loops, "count.yaml")), "By a link") {
 		t.Errorf("a link inside: %v", err)
 	}
 	if info, err := os.Lstat(filepath.Join(p.Loops, "inner.yaml")); err != nil || info.Mode()&os.ModeSymlink == 0 {
@@ -134,7 +142,8 @@ func TestWords(t *testing.T) {
 		t.Fatalf("states are %+v", states)
 	}
 	state := words["state"]
-	if state.Keys["evaluate"].Of != "evaluate" || state.Keys["terminal"].Values[0] != "false" || state.Keys["next"].About == "" {
+	if state.Keys["evaluate"].Of != "evaluate" || state.Keys["terminal"].Values[0] != "false" ||
+		state.Keys["next"].About == "" {
 		t.Errorf("a state has %+v", state.Keys)
 	}
 	kinds := words["evaluate"].Keys["type"].Values

@@ -15,7 +15,9 @@ import (
 func SetEnding(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
 	if o == nil {
 		o = &fsm.Outcome{
-			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Ignored: run.Ignored, Merge: run.Merge, Duration: inspect.Elapsed(run),
+			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step,
+			Failure: run.Status == persistence.Failed, Error: run.Error, Ignored: run.Ignored, Merge: run.Merge,
+			Duration: inspect.Elapsed(run),
 		}
 		if run.Ended == "" {
 			o.TerminatedBy = humanize.Words(inspect.Outcome(run))

@@ -19,16 +19,26 @@ func TestSetEnding(t *testing.T) {
 		end    int
 		Text   string
 	}{
-		"done":        {persistence.Completed, fsm.EndTerminal, report.Good, "Loop completed: work (3 steps, 7.0s)"},
-		"failed":      {persistence.Failed, fsm.EndTerminal, report.Failed, "Loop failed: work (3 steps, 7.0s)"},
-		"circle":      {persistence.Failed, fsm.EndCycle, report.Broken, "Loop stopped in a cycle: work (3 steps, 7.0s)"},
-		"capped":      {persistence.Interrupted, fsm.EndMaxSteps, report.Broken, "Loop stopped at its cap of steps: work (3 steps, 7.0s)"},
-		"interrupted": {persistence.Interrupted, fsm.EndInterrupted, report.Broken, "Loop interrupted: work (3 steps, 7.0s)"},
-		"killed":      {persistence.Interrupted, "", report.Broken, "Loop killed: work (3 steps, 7.0s)"},
-		"handed off":  {persistence.Awaiting, "", report.Broken, "Loop awaiting continuation: work (3 steps, 7.0s)"},
+		"done":   {persistence.Completed, fsm.EndTerminal, report.Good, "Loop completed: work (3 steps, 7.0s)"},
+		"failed": {persistence.Failed, fsm.EndTerminal, report.Failed, "Loop failed: work (3 steps, 7.0s)"},
+		"circle": {
+			persistence.Failed, fsm.EndCycle, report.Broken,
+			"Loop stopped in a cycle: work (3 steps, 7.0s)",
+		},
+		"capped": {
+			persistence.Interrupted, fsm.EndMaxSteps, report.Broken,
+			"Loop stopped at its cap of steps: work (3 steps, 7.0s)",
+		},
+		"interrupted": {
+			persistence.Interrupted, fsm.EndInterrupted, report.Broken,
+			"Loop interrupted: work (3 steps, 7.0s)",
+		},
+		"killed":     {persistence.Interrupted, "", report.Broken, "Loop killed: work (3 steps, 7.0s)"},
+		"handed off": {persistence.Awaiting, "", report.Broken, "Loop awaiting continuation: work (3 steps, 7.0s)"},
 	} {
 		run := persistence.Run{
-			ID: "fix-1", Loop: "fix", Status: c.status, Ended: c.ended, State: "work", Step: 3, StartedAt: began, Elapsed: 7 * time.Second, Foreign: true,
+			ID: "fix-1", Loop: "fix", Status: c.status, Ended: c.ended, State: "work", Step: 3, StartedAt: began,
+			Elapsed: 7 * time.Second, Foreign: true,
 		}
 		var face report.Run
 		SetEnding(&face, run, nil, "work")
@@ -41,11 +51,17 @@ func TestSetEnding(t *testing.T) {
 // A cap that ends a run on its way to a state leaves the last visit as the end; that state is said to be next.
 func TestSetEndingOfCapped(t *testing.T) {
 	t.Parallel()
-	run := persistence.Run{ID: "fix-1", Loop: "fix", Status: persistence.Interrupted, Ended: fsm.EndMaxSteps, State: "mend", Step: 3, MaxSteps: 3, Elapsed: 7 * time.Second}
+	run := persistence.Run{
+		ID: "fix-1", Loop: "fix", Status: persistence.Interrupted, Ended: fsm.EndMaxSteps,
+		State: "mend", Step: 3, MaxSteps: 3, Elapsed: 7 * time.Second,
+	}
 	for at, want := range map[string][2]string{
-		"check": {"Loop stopped at its cap of 3 steps in check; mend would have been next (3 steps, 7.0s)", "Next state"},
-		"mend":  {"Loop stopped at its cap of 3 steps: mend (3 steps, 7.0s)", "State"},
-		"":      {"Loop stopped at its cap of 3 steps: mend (3 steps, 7.0s)", "State"},
+		"check": {
+			"Loop stopped at its cap of 3 steps in check; mend would have been next (3 steps, 7.0s)",
+			"Next state",
+		},
+		"mend": {"Loop stopped at its cap of 3 steps: mend (3 steps, 7.0s)", "State"},
+		"":     {"Loop stopped at its cap of 3 steps: mend (3 steps, 7.0s)", "State"},
 	} {
 		face := report.Run{Facts: [][2]string{{"State", "mend"}}}
 		SetEnding(&face, run, nil, at)

@@ -24,9 +24,15 @@ func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story
 		return nil, err
 	}
 	rules := RulebookOf(ctx, f, run)
-	story := &inspect.Story{Wanted: step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Wait: WaitNow(ctx, f, run), Resume: s.resume(ctx, run)}
+	story := &inspect.Story{
+		Wanted: step, Rules: rules, Note: rules.Note, Alive: project.Alive(run),
+		Wait: WaitNow(ctx, f, run), Resume: s.resume(ctx, run),
+	}
 	damaged := false
-	if story.Path, err = Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add, Inside: story.AddInside, Each: story.Hear}, func(err error, then string) { damaged = true; s.damaged(err, then) }); err != nil {
+	if story.Path, err = Path(ctx, f, run, &inspect.Reader{
+		Keep: true, Done: story.Add, Inside: story.AddInside,
+		Each: story.Hear,
+	}, func(err error, then string) { damaged = true; s.damaged(err, then) }); err != nil {
 		return nil, err
 	}
 	if damaged { // it is on record now
@@ -70,5 +76,6 @@ func checkStep(step string) error {
 	if _, ok := fsm.ParseAddress(step); ok || step == "" || step == "last" {
 		return nil
 	}
-	return engine.Misuse("explain", "%q is no step: expected a number from 1, an address such as 3/2 or 2/lint/1, or last", step)
+	return engine.Misuse("explain", "%q is no step: expected a number from 1, an address such as 3/2 or "+
+		"2/lint/1, or last", step)
 }

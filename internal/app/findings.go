@@ -45,9 +45,11 @@ type Findings struct {
 	explain func(err error) (text string, missing bool)
 }
 
-// newFindings sums up what was found out about files, and about those around them; explain returns why one was not checked, and
-// whether it is missing.
-func newFindings(files, around []CheckedFile, others []string, strict bool, explain func(error) (string, bool)) Findings {
+// newFindings sums up what was found out about files, and about those around them; explain returns why one was
+// not checked, and whether it is missing.
+func newFindings(files, around []CheckedFile, others []string, strict bool,
+	explain func(error) (string, bool),
+) Findings {
 	r := Findings{Files: files, Project: around, others: others, Strict: strict, explain: explain}
 	seen := map[fsm.Problem]bool{}
 	for _, c := range slices.Concat(around, files) {
@@ -108,7 +110,8 @@ func (r Findings) summary(page *view.Page, p *project.Project) string {
 	errors := project.CountErrors(r.problems)
 	found := humanize.Count(errors, "error") + ", " + humanize.Count(len(r.problems)-errors, "warning")
 	if r.Strict && len(r.problems) > errors {
-		found += string(page.Text(engine.Text{Format: " (with %s, warnings count)", Args: []any{engine.Setting{Name: "strict"}}}))
+		found += string(
+			page.Text(engine.Text{Format: " (with %s, warnings count)", Args: []any{engine.Setting{Name: "strict"}}}))
 	}
 	if len(r.Files) != 1 {
 		unchecked := 0
@@ -131,7 +134,8 @@ func (r Findings) summary(page *view.Page, p *project.Project) string {
 	case !c.Valid(r.Strict):
 		return p.Short(c.file) + ": " + found
 	}
-	line := fmt.Sprintf("%s is valid: %s, starts in %s, at most %s", p.Short(c.file), humanize.Count(len(c.Loop.States), "state"), c.Loop.Initial, humanize.Count(c.Loop.MaxSteps, "step"))
+	line := fmt.Sprintf("%s is valid: %s, starts in %s, at most %s", p.Short(c.file),
+		humanize.Count(len(c.Loop.States), "state"), c.Loop.Initial, humanize.Count(c.Loop.MaxSteps, "step"))
 	if len(r.problems) > 0 {
 		line += "; " + humanize.Count(len(r.problems), "warning")
 	}

@@ -17,11 +17,21 @@ func TestSarifIsComplete(t *testing.T) {
 	t.Parallel()
 	var problems []fsm.Problem
 	for _, r := range view.RuleList() {
-		problems = append(problems, fsm.Problem{Pos: fsm.Pos{File: "/p/a b%.yaml", Line: 3, Col: 1}, Severity: r.Severity, Rule: r.Name, Path: "states.a", Message: "x"})
+		problems = append(problems,
+			fsm.Problem{
+				Pos: fsm.Pos{File: "/p/a b%.yaml", Line: 3, Col: 1}, Severity: r.Severity, Rule: r.Name,
+				Path: "states.a", Message: "x",
+			})
 	}
 	problems = append(problems, fsm.Problem{Severity: fsm.SeverityError, Rule: "a-rule-without-page", Message: "y"},
-		fsm.Problem{Pos: fsm.Pos{File: "/elsewhere/ü.yaml", Line: 1}, Severity: fsm.SeverityWarning, Rule: "yaml", Message: "z"})
-	r := newFindings([]CheckedFile{{name: "a", file: "/p/a b%.yaml", Problems: problems}, {name: "b", Failure: errors.New("gone")}}, nil, nil, false, unexplained)
+		fsm.Problem{
+			Pos: fsm.Pos{File: "/elsewhere/ü.yaml", Line: 1}, Severity: fsm.SeverityWarning, Rule: "yaml",
+			Message: "z",
+		})
+	r := newFindings([]CheckedFile{
+		{name: "a", file: "/p/a b%.yaml", Problems: problems},
+		{name: "b", Failure: errors.New("gone")},
+	}, nil, nil, false, unexplained)
 	var doc struct {
 		Version string
 		Schema  string `json:"$schema"`
@@ -59,7 +69,8 @@ func TestSarifIsComplete(t *testing.T) {
 		t.Fatalf("version %q, %d runs", doc.Version, len(doc.Runs))
 	}
 	run := doc.Runs[0]
-	if run.Tool.Driver.Name != "loops" || len(run.Invocations) != 1 || run.Invocations[0].ExecutionSuccessful == nil || *run.Invocations[0].ExecutionSuccessful {
+	if run.Tool.Driver.Name != "loops" || len(run.Invocations) != 1 ||
+		run.Invocations[0].ExecutionSuccessful == nil || *run.Invocations[0].ExecutionSuccessful {
 		t.Errorf("tool %q, invocations %+v", run.Tool.Driver.Name, run.Invocations)
 	}
 	ids := map[string]bool{}
@@ -72,7 +83,8 @@ func TestSarifIsComplete(t *testing.T) {
 			continue
 		}
 		level := rule.DefaultConfiguration.Level
-		if rule.ShortDescription.Text == "" || rule.FullDescription.Text == "" || !strings.Contains(rule.Help.Text, rule.ID) || level != "error" && level != "warning" {
+		if rule.ShortDescription.Text == "" || rule.FullDescription.Text == "" ||
+			!strings.Contains(rule.Help.Text, rule.ID) || level != "error" && level != "warning" {
 			t.Errorf("the rule %s is not complete: %+v", rule.ID, rule)
 		}
 	}
@@ -80,7 +92,8 @@ func TestSarifIsComplete(t *testing.T) {
 		t.Errorf("%d results for %d problems and a failure", len(run.Results), len(problems))
 	}
 	for _, res := range run.Results {
-		if res.RuleIndex == nil || *res.RuleIndex < 0 || *res.RuleIndex >= len(run.Tool.Driver.Rules) || run.Tool.Driver.Rules[*res.RuleIndex].ID != res.RuleID {
+		if res.RuleIndex == nil || *res.RuleIndex < 0 || *res.RuleIndex >= len(run.Tool.Driver.Rules) ||
+			run.Tool.Driver.Rules[*res.RuleIndex].ID != res.RuleID {
 			t.Errorf("the result of %s does not lead to its rule: %v", res.RuleID, res.RuleIndex)
 		}
 		if res.Message.Text == "" || res.Level != "error" && res.Level != "warning" {
@@ -88,7 +101,8 @@ func TestSarifIsComplete(t *testing.T) {
 		}
 		for _, l := range res.Locations {
 			at := l.PhysicalLocation
-			if at.ArtifactLocation.URI != "a%20b%25.yaml" && at.ArtifactLocation.URI != "file:///elsewhere/%C3%BC.yaml" {
+			if at.ArtifactLocation.URI != "a%20b%25.yaml" &&
+				at.ArtifactLocation.URI != "file:///elsewhere/%C3%BC.yaml" {
 				t.Errorf("the file is %q", at.ArtifactLocation.URI)
 			}
 			if (at.ArtifactLocation.URIBaseID == "%SRCROOT%") != !strings.HasPrefix(at.ArtifactLocation.URI, "file:") {
@@ -105,13 +119,17 @@ func TestGitHubCommands(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	err := newFindings([]CheckedFile{{name: "a", Problems: []fsm.Problem{
-		{Pos: fsm.Pos{File: "/p/a,b:100%.yaml", Line: 2, Col: 3}, Severity: fsm.SeverityWarning, Rule: "r", Message: "100%: one,\r\ntwo"},
+		{
+			Pos: fsm.Pos{File: "/p/a,b:100%.yaml", Line: 2, Col: 3}, Severity: fsm.SeverityWarning, Rule: "r",
+			Message: "100%: one,\r\ntwo",
+		},
 		{Severity: fsm.SeverityError, Rule: "nowhere", Message: "::error::x"},
 	}}}, nil, nil, false, unexplained).forServices("/p", "1.0").GitHub(&out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "::error title=nowhere::::error::x\n::warning file=a%2Cb%3A100%25.yaml,line=2,col=3,title=r::100%25: one,%0D%0Atwo\n"
+	want := "::error title=nowhere::::error::x\n::warning file=a%2Cb%3A100%25.yaml,line=2,col=3,title=r::100%25: " +
+		"one,%0D%0Atwo\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}

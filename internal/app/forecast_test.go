@@ -11,7 +11,8 @@ import (
 func TestForecastOfUses(t *testing.T) {
 	t.Parallel()
 	used := []float64{10, 9, 8, 7, 6, 5, 4, 3, 2}
-	if u := forecast("tokens", used, 50); u.P50 != nil || u.P95 != nil || u.Worst != nil || *u.Budget != 50 || u.Reached {
+	if u := forecast("tokens", used, 50); u.P50 != nil || u.P95 != nil || u.Worst != nil || *u.Budget != 50 ||
+		u.Reached {
 		t.Errorf("nine runs: %+v", u)
 	}
 	u := forecast("tokens", append(used, 1), 10)

@@ -50,9 +50,11 @@ func compiled(texts []string) (patterns []glob.Pattern, err error) {
 	return patterns, nil
 }
 
-// Write chooses what was not said of a goal that is asked for in a folder, see [GoalPlace], and writes its loop. It returns the
-// project of the loop and its name. The error is a refusal.
-func (g *Goal) Write(ctx context.Context, ask *terminal.YesNo, p *project.Project, dir string) (_ *project.Project, name string, err error) {
+// Write chooses what was not said of a goal that is asked for in a folder, see [GoalPlace], and writes its
+// loop. It returns the project of the loop and its name. The error is a refusal.
+func (g *Goal) Write(ctx context.Context, ask *terminal.YesNo, p *project.Project, dir string) (_ *project.Project,
+	name string, err error,
+) {
 	p, folder, err := GoalPlace(p, dir)
 	if err != nil {
 		return nil, "", err
@@ -90,13 +92,14 @@ func (g *Goal) WarnUnprotected(out io.Writer, p *project.Project) {
 		return
 	}
 	for _, pattern := range unmatched(p.WorkDir(), patterns) {
-		terminal.Say(out, "warning: the pattern %s of files to protect matches no file of the project\n", humanize.Quote(pattern))
+		terminal.Say(out, "warning: the pattern %s of files to protect matches no file of the project\n",
+			humanize.Quote(pattern))
 	}
 }
 
-// GoalPlace returns the project of a goal that is asked for in a folder, and what of the project the check runs in; "" = its
-// folder. dir is what was named; "" = where the user is. In a repository of git, the first loop of a project is written at the
-// top: a guard and undo have to see all that an agent may change.
+// GoalPlace returns the project of a goal that is asked for in a folder, and what of the project the check runs
+// in; "" = its folder. dir is what was named; "" = where the user is. In a repository of git, the first loop of
+// a project is written at the top: a guard and undo have to see all that an agent may change.
 func GoalPlace(p *project.Project, dir string) (_ *project.Project, folder string, err error) {
 	if p.Tree != "" {
 		return p, "", nil
@@ -161,7 +164,8 @@ func WriteGoal(p *project.Project, g Goal) (name, path string, err error) {
 	files, err := writeLoop(p, "", name, g.loop(name, p.InGit()))
 	mistakes, wrong := errors.AsType[*MistakesError](err)
 	if wrong && g.Host != "" && mistakes.has("unknown-host") {
-		return "", "", engine.Misuse("goal", "%s: %s", engine.Setting{Name: engine.SetHost, Value: humanize.Quote(g.Host)}, mistakes.text())
+		return "", "", engine.Misuse("goal", "%s: %s",
+			engine.Setting{Name: engine.SetHost, Value: humanize.Quote(g.Host)}, mistakes.text())
 	}
 	if wrong {
 		return "", "", engine.Refuse(engine.Invalid, "nothing was written: %v", mistakes)
@@ -198,8 +202,10 @@ func (g *Goal) loop(name string, repository bool) string {
 	}
 	// what is replaced is not looked at again
 	return "# yaml-language-server: $schema=" + schemaFile + "\n#\n" + strings.NewReplacer(
-		"@NAME@", scalar(name), "@ABOUT@", quoted("An agent works until a check passes: "+humanize.FirstLine(g.Text)), "@GOAL@", quoted(g.Text),
-		"@CHECK@", quoted(g.Check), "@STEPS@", strconv.Itoa(steps), "@PROTECT@", listOf(protect), "@FILES@", strings.Join(protect, " "), "@HOST@", host, "@SNAPSHOTS@", snapshots,
+		"@NAME@", scalar(name), "@ABOUT@", quoted("An agent works until a check passes: "+humanize.FirstLine(g.Text)),
+		"@GOAL@", quoted(g.Text),
+		"@CHECK@", quoted(g.Check), "@STEPS@", strconv.Itoa(steps), "@PROTECT@", listOf(protect), "@FILES@",
+		strings.Join(protect, " "), "@HOST@", host, "@SNAPSHOTS@", snapshots,
 		"@BUDGET@", budgetText(budget),
 	).Replace(text)
 }
@@ -233,7 +239,9 @@ func budgetText(b fsm.Budget) string {
 
 // goalSlug makes a part of a name of a text: its words in small letters.
 func goalSlug(text string) string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < '0' || r > '9' && r < 'a' || r > 'z' })
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return r < '0' || r > '9' && r < 'a' || r > 'z'
+	})
 	const most = 40
 	for len(words) > 1 && len(strings.Join(words, "-")) > most {
 		words = slices.Delete(words, len(words)-1, len(words))

@@ -27,8 +27,11 @@ type FoundCheck struct {
 
 // Files that decide what a tool does as a check: what the check runs, and which tests there are.
 var (
-	makeFiles   = []string{"{GNUmakefile,makefile,Makefile}", "**/*.mk"}
-	nodeFiles   = []string{"**/package.json", "**/{.npmrc,.yarnrc,.yarnrc.yml,bunfig.toml}", "**/{jest,vitest,vite,playwright,cypress,karma}.config.*", "**/.mocharc.*"}
+	makeFiles = []string{"{GNUmakefile,makefile,Makefile}", "**/*.mk"}
+	nodeFiles = []string{
+		"**/package.json", "**/{.npmrc,.yarnrc,.yarnrc.yml,bunfig.toml}",
+		"**/{jest,vitest,vite,playwright,cypress,karma}.config.*", "**/.mocharc.*",
+	}
 	goFiles     = []string{"**/go.mod", "**/go.work"} // a go.mod in a folder takes the folder out of ./...
 	pythonFiles = []string{"**/{pyproject.toml,setup.cfg}"}
 	cargoFiles  = []string{"**/Cargo.toml", "**/.cargo"}
@@ -38,7 +41,8 @@ var (
 var toolFiles = map[string][]string{
 	"make": makeFiles, "gmake": makeFiles, "go": goFiles, "cargo": cargoFiles,
 	"npm": nodeFiles, "npx": nodeFiles, "pnpm": nodeFiles, "yarn": nodeFiles, "bun": nodeFiles, "bunx": nodeFiles,
-	"python": pythonFiles, "python3": pythonFiles, "pytest": pythonFiles, "tox": pythonFiles, "uv": pythonFiles, "poetry": pythonFiles,
+	"python": pythonFiles, "python3": pythonFiles, "pytest": pythonFiles, "tox": pythonFiles, "uv": pythonFiles,
+	"poetry": pythonFiles,
 }
 
 // interpreters run the file that is their first argument.
@@ -47,13 +51,15 @@ var interpreters = []string{"sh", "bash", "dash", "zsh", "ksh", "python", "pytho
 var (
 	// a rule with the target test, which may have others beside it
 	makeTest = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^(?:[^\s#:=]+[ \t]+)*test(?:[ \t]+[^\s#:=]+)*[ \t]*::?(?:[^=:\n].*)?\n((?:\t.*\n|[ \t]*\n|#.*\n)*)`)
+		return regexp.MustCompile(
+			`(?m)^(?:[^\s#:=]+[ \t]+)*test(?:[ \t]+[^\s#:=]+)*[ \t]*::?(?:[^=:\n].*)?\n((?:\t.*\n|[ \t]*\n|#.*\n)*)`)
 	})
 	noTest = "no test specified" // what npm init writes
 )
 
-// FindChecks returns the commands that the files of a folder of a project declare as tests: a script of package.json, a target
-// of a Makefile, and those of go.mod, pyproject.toml and Cargo.toml. "" is the folder of the project.
+// FindChecks returns the commands that the files of a folder of a project declare as tests: a script of
+// package.json, a target of a Makefile, and those of go.mod, pyproject.toml and Cargo.toml. "" is the folder of
+// the project.
 func FindChecks(root, folder string) (found []FoundCheck) {
 	dir := filepath.Join(root, folder)
 	add := func(command, file, text string) {
@@ -67,9 +73,15 @@ func FindChecks(root, folder string) (found []FoundCheck) {
 	}
 	if text, ok := read("package.json"); ok {
 		var file struct{ Scripts map[string]string }
-		if err := json.Unmarshal([]byte(text), &file); err == nil && file.Scripts["test"] != "" && !strings.Contains(file.Scripts["test"], noTest) {
+		if err := json.Unmarshal([]byte(text), &file); err == nil && file.Scripts["test"] != "" &&
+			!strings.Contains(file.Scripts["test"], noTest) {
 			command := "npm test"
-			for _, by := range [][2]string{{"pnpm-lock.yaml", "pnpm test"}, {"yarn.lock", "yarn test"}, {"bun.lock", "bun run test"}, {"bun.lockb", "bun run test"}} {
+			for _, by := range [][2]string{
+				{"pnpm-lock.yaml", "pnpm test"},
+				{"yarn.lock", "yarn test"},
+				{"bun.lock", "bun run test"},
+				{"bun.lockb", "bun run test"},
+			} {
 				if _, there := read(by[0]); there {
 					command = by[1]
 				}
@@ -116,14 +128,15 @@ func union(list, more []string) []string {
 	return list
 }
 
-// deciding returns patterns of the files of a project that decide what a command of a shell does as a check in a folder: those of its
-// tools, and scripts that it runs for their exit code. A script whose output goes elsewhere is not one of them: it may be what
-// is checked.
+// deciding returns patterns of the files of a project that decide what a command of a shell does as a check in
+// a folder: those of its tools, and scripts that it runs for their exit code. A script whose output goes
+// elsewhere is not one of them: it may be what is checked.
 func deciding(root, folder, command string) (patterns []string) {
 	parts := regexp.MustCompile(`&&|\|\||[;\n]`).Split(command, -1)
 	for _, part := range parts {
 		words := strings.Fields(strings.TrimLeft(part, " \t@+-({"))
-		for len(words) > 1 && (strings.Contains(words[0], "=") || slices.Contains([]string{"exec", "env", "time", "command"}, words[0])) {
+		for len(words) > 1 &&
+			(strings.Contains(words[0], "=") || slices.Contains([]string{"exec", "env", "time", "command"}, words[0])) {
 			words = words[1:]
 		}
 		if len(words) == 0 {
@@ -181,8 +194,8 @@ func literal(name string) string {
 	return b.String()
 }
 
-// ChooseCheck returns the check of a project; the user chooses one of several. The error is a refusal where there is none, or
-// no user can choose.
+// ChooseCheck returns the check of a project; the user chooses one of several. The error is a refusal where
+// there is none, or no user can choose.
 func ChooseCheck(ctx context.Context, ask *terminal.YesNo, found []FoundCheck) (FoundCheck, error) {
 	lines, commands := make([]string, len(found)), make([]string, len(found))
 	for i, c := range found {
@@ -190,7 +203,9 @@ func ChooseCheck(ctx context.Context, ask *terminal.YesNo, found []FoundCheck) (
 	}
 	switch {
 	case len(found) == 0:
-		return FoundCheck{}, engine.Misuse("goal", "nothing here declares tests (package.json, Makefile, go.mod, pyproject.toml, Cargo.toml): say which check has to pass")
+		return FoundCheck{},
+			engine.Misuse("goal", "nothing here declares tests (package.json, Makefile, go.mod, pyproject.toml, "+
+				"Cargo.toml): say which check has to pass")
 	case len(found) == 1:
 		return found[0], nil
 	}
@@ -203,5 +218,6 @@ func ChooseCheck(ctx context.Context, ask *terminal.YesNo, found []FoundCheck) (
 			return found[n-1], nil
 		}
 	}
-	return FoundCheck{}, engine.Misuse("goal", "several files declare tests; say which check has to pass: %s", strings.Join(commands, ", "))
+	return FoundCheck{}, engine.Misuse("goal", "several files declare tests; say which check has to pass: %s",
+		strings.Join(commands, ", "))
 }

@@ -12,8 +12,10 @@ import (
 func TestRuleOfAMakefile(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"test:\n\tsh x\n": true, "test check:\n\tsh x\n": true, "check test: a b\n\tsh x\n": true, "test::\n": true, "all:\n\n.PHONY: test\ntest : all\n": true, "test:": true,
-		"test := x\n": false, "test ?= x\n": false, "test = x: y\n": false, ".PHONY: test\n": false, "tests:\n\tx\n": false, "x: test\n": false, "# test: x\n": false, "test::= x\n": false,
+		"test:\n\tsh x\n": true, "test check:\n\tsh x\n": true, "check test: a b\n\tsh x\n": true, "test::\n": true,
+		"all:\n\n.PHONY: test\ntest : all\n": true, "test:": true,
+		"test := x\n": false, "test ?= x\n": false, "test = x: y\n": false, ".PHONY: test\n": false,
+		"tests:\n\tx\n": false, "x: test\n": false, "# test: x\n": false, "test::= x\n": false,
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte(text), 0o600); err != nil {

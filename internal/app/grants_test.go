@@ -57,7 +57,8 @@ func TestWorkerNeedsNoMoreThanItsRole(t *testing.T) {
 	_, err = admin.Exec(t.Context(), "GRANT loops_worker TO wim")
 	must(t, err)
 	for _, bad := range []string{"ann", "=ann", "default=", "Not a queue=ann"} {
-		if _, err := app.ApplyGrants(t.Context(), p, []string{bad}, nil, false); err == nil || !strings.Contains(err.Error(), "expected QUEUE=USER") {
+		if _, err := app.ApplyGrants(t.Context(), p, []string{bad}, nil, false); err == nil ||
+			!strings.Contains(err.Error(), "expected QUEUE=USER") {
 			t.Errorf("--allow %q: %v", bad, err)
 		}
 	}
@@ -70,22 +71,25 @@ func TestWorkerNeedsNoMoreThanItsRole(t *testing.T) {
 	}
 	wim := open("wim")
 	must(t, wim.Prepare(t.Context()))
-	if _, err := wim.Place(t.Context(), persistence.Job{Run: "fix-20261121T103405", Queue: "default", Priority: 3}); err != nil {
+	if _, err := wim.Place(t.Context(),
+		persistence.Job{Run: "fix-20261121T103405", Queue: "default", Priority: 3}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	took := make(chan persistence.ID, 1)
-	err = wim.Work(ctx, trigger.Subscription{Worker: "w", Slots: 1, Channels: []string{"default"}}, func(_ context.Context, id persistence.ID) bool {
-		took <- id
-		cancel()
-		return true
-	})
+	err = wim.Work(ctx, trigger.Subscription{Worker: "w", Slots: 1, Channels: []string{"default"}},
+		func(_ context.Context, id persistence.ID) bool {
+			took <- id
+			cancel()
+			return true
+		})
 	if len(took) != 1 || err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("the worker took %d jobs: %v", len(took), err)
 	}
 	for _, user := range []string{"ann", "nobody"} {
-		if placed, err := open(user).Place(t.Context(), persistence.Job{Run: "fix-20261121T103406", Queue: "default", Priority: 3}); err == nil && placed {
+		if placed, err := open(user).Place(t.Context(),
+			persistence.Job{Run: "fix-20261121T103406", Queue: "default", Priority: 3}); err == nil && placed {
 			t.Errorf("%s places jobs", user)
 		}
 	}

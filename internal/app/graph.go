@@ -12,7 +12,9 @@ import (
 
 // Graph returns what is to be drawn of a run, or of a loop, which ofLoop returns; note says what it is drawn
 // from. A loop needs no records; whatever looks like a run does.
-func Graph(ctx context.Context, p *project.Project, name, by string, tell Tell, ofLoop func() (*fsm.Loop, error)) (g *diagram.Graph, note string, err error) {
+func Graph(ctx context.Context, p *project.Project, name, by string, tell Tell,
+	ofLoop func() (*fsm.Loop, error),
+) (g *diagram.Graph, note string, err error) {
 	if _, none := p.Resolve(name); by == "" && none == nil {
 		return graphOf(ofLoop()) // also where its name looks like a run
 	}

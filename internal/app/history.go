@@ -74,8 +74,10 @@ func (h *History) Each() iter.Seq2[persistence.Run, error] {
 // Statuses are what a status of a run may be asked for: those of the records, one for a record that cannot be
 // read, and the outcomes that are distinguished among them.
 var Statuses = append([]string{
-	string(persistence.Running), string(persistence.Completed), string(persistence.Failed), string(persistence.Interrupted),
-	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), string(persistence.Queued), "unreadable",
+	string(persistence.Running), string(persistence.Completed), string(persistence.Failed),
+	string(persistence.Interrupted),
+	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped),
+	string(persistence.Queued), "unreadable",
 }, inspect.Outcomes...)
 
 // ByOutcome and ByDay are what runs can be counted by.
@@ -92,21 +94,26 @@ func (q *HistoryQuery) check(see engine.Operation) error {
 	misuse := func(format string, args ...any) error { return engine.Misuse(see, format, args...) }
 	for _, s := range q.Status {
 		if !slices.Contains(Statuses, s) {
-			return misuse("%s: expected %s%s", engine.Setting{Name: "status", Value: strconv.Quote(s)}, strings.Join(Statuses, ", "), humanize.DidYouMean(s, Statuses))
+			return misuse("%s: expected %s%s", engine.Setting{Name: "status", Value: strconv.Quote(s)},
+				strings.Join(Statuses, ", "), humanize.DidYouMean(s, Statuses))
 		}
 	}
 	switch {
 	case q.Group != "" && !slices.Contains(Groups, q.Group):
-		return misuse("%s: expected %s", engine.Setting{Name: "group_by", Value: strconv.Quote(q.Group)}, strings.Join(Groups, " or "))
+		return misuse("%s: expected %s", engine.Setting{Name: "group_by", Value: strconv.Quote(q.Group)},
+			strings.Join(Groups, " or "))
 	case q.Group == ByDay && q.Cost:
-		return misuse("%s does not go with %s", engine.Setting{Name: "cost"}, engine.Setting{Name: "group_by", Value: ByDay})
+		return misuse("%s does not go with %s", engine.Setting{Name: "cost"},
+			engine.Setting{Name: "group_by", Value: ByDay})
 	case q.Run == "" && q.Event != "":
 		return misuse("%s selects events: name the run too", engine.Setting{Name: "event"})
 	case q.Run != "" && (q.Failed || q.Reason != "" || len(q.Labels) > 0):
-		return misuse("%s, %s and %s are about runs: leave out the run", engine.Setting{Name: "failed"}, engine.Setting{Name: "reason"}, engine.Setting{Name: "label"})
+		return misuse("%s, %s and %s are about runs: leave out the run", engine.Setting{Name: "failed"},
+			engine.Setting{Name: "reason"}, engine.Setting{Name: "label"})
 	case q.Run != "" && (len(q.Status) > 0 || q.Group != "" || q.Cost):
 		return misuse("%s, %s and %s are about runs: leave out the run, or see: %s",
-			engine.Setting{Name: "status"}, engine.Setting{Name: "group_by"}, engine.Setting{Name: "cost"}, engine.Do("cost", "RUN"))
+			engine.Setting{Name: "status"}, engine.Setting{Name: "group_by"}, engine.Setting{Name: "cost"},
+			engine.Do("cost", "RUN"))
 	}
 	return nil
 }
@@ -156,7 +163,8 @@ func (q *HistoryQuery) keeps(when Period) func(fsm.Event) bool {
 			!q.Output && q.Event == "" && q.Text == "" && e.Kind == fsm.EventActionOutput,
 			!when.Contains(e.Time),
 			q.Text != "" && !inspect.Mentions(e, q.Text),
-			q.State != "" && e.Get("state") != q.State && e.Get("from") != q.State && e.Get("to") != q.State && e.Get("final_state") != q.State:
+			q.State != "" && e.Get("state") != q.State && e.Get("from") != q.State && e.Get("to") != q.State &&
+				e.Get("final_state") != q.State:
 			return false
 		}
 		return true
@@ -164,7 +172,9 @@ func (q *HistoryQuery) keeps(when Period) func(fsm.Event) bool {
 }
 
 // events returns events of a run.
-func (s *Service) events(ctx context.Context, f project.Finder, run persistence.Run, q HistoryQuery, when Period) (*History, error) {
+func (s *Service) events(ctx context.Context, f project.Finder, run persistence.Run, q HistoryQuery,
+	when Period,
+) (*History, error) {
 	limit := q.Limit
 	if limit < 0 {
 		limit = lastEvents
@@ -195,7 +205,8 @@ func (s *Service) events(ctx context.Context, f project.Finder, run persistence.
 	}
 	h := &History{Run: &run, Events: events, Table: view.RunTable{Page: s.Page}}
 	if q.Limit < 0 && all > len(events) {
-		h.More = fmt.Sprintf("The newest %d of %d events; all of them: %s", len(events), all, s.Page.Command("history -n 0", q.Loop, q.Run))
+		h.More = fmt.Sprintf("The newest %d of %d events; all of them: %s", len(events), all,
+			s.Page.Command("history -n 0", q.Loop, q.Run))
 	}
 	return h, nil
 }
@@ -219,8 +230,13 @@ func (h *History) countDays(ctx context.Context, f project.Finder, of persistenc
 }
 
 // runs returns runs of a loop. The help on see explains what is refused.
-func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, when Period, see engine.Operation) (*History, error) {
-	h := &History{Limit: q.Limit, Table: view.RunTable{Page: s.Page, Costs: map[persistence.ID]*inspect.Cost{}}, group: q.Group}
+func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, when Period,
+	see engine.Operation,
+) (*History, error) {
+	h := &History{
+		Limit: q.Limit, Table: view.RunTable{Page: s.Page, Costs: map[persistence.ID]*inspect.Cost{}},
+		group: q.Group,
+	}
 	switch {
 	case q.Limit < 0 && h.group != "":
 		h.Limit = 0

@@ -47,7 +47,8 @@ func UnitJobOf(what, dir, store string, args []string, getenv func(string) (stri
 		return UnitJob{}, fmt.Errorf("where this program is cannot be found out: %w", err)
 	}
 	word := sha256.Sum256([]byte(dir))
-	j := UnitJob{Name: "loops-" + what + "-" + cmp.Or(UnitNameOf(filepath.Base(dir)), "project") + "-" + hex.EncodeToString(word[:4]), About: "loops " + what + " of " + dir, Program: self, Args: args, Dir: dir}
+	j := UnitJob{Name: "loops-" + what + "-" + cmp.Or(UnitNameOf(filepath.Base(dir)), "project") + "-" +
+		hex.EncodeToString(word[:4]), About: "loops " + what + " of " + dir, Program: self, Args: args, Dir: dir}
 	if j.Home, _ = getenv("HOME"); !filepath.IsAbs(j.Home) {
 		return UnitJob{}, errors.New("where your files are is not known: set HOME to your folder")
 	}
@@ -60,7 +61,8 @@ func UnitJobOf(what, dir, store string, args []string, getenv func(string) (stri
 		j.Env = append(j.Env, envStore+"="+store)
 	}
 	for _, name := range carried {
-		if v, _ := getenv(name); v != "" && (!strings.HasSuffix(name, "_HOME") && name != "LOOPS_CATALOG" || filepath.IsAbs(v)) {
+		if v, _ := getenv(name); v != "" &&
+			(!strings.HasSuffix(name, "_HOME") && name != "LOOPS_CATALOG" || filepath.IsAbs(v)) {
 			j.Env = append(j.Env, name+"="+v)
 		}
 	}
@@ -154,14 +156,24 @@ func EachMinuteUnit(j UnitJob, manager string) (UnitPlan, error) {
 	case Cron:
 		return j.cron()
 	case Systemd:
-		service := "[Unit]\nDescription=" + specifiers(j.About) + "\n\n[Service]\nType=oneshot\nKillMode=process\n" + j.service()
-		timer := "[Unit]\nDescription=" + specifiers(j.About) + ", each minute\n\n[Timer]\nOnCalendar=minutely\nAccuracySec=1s\n\n[Install]\nWantedBy=timers.target\n"
+		service := "[Unit]\nDescription=" + specifiers(j.About) + "\n\n[Service]\nType=oneshot\nKillMode=process\n" +
+			j.service()
+		timer := "[Unit]\nDescription=" + specifiers(j.About) + ", each minute\n\n[Timer]\nOnCalendar=minutely\n" +
+			"AccuracySec=1s\n\n[Install]\nWantedBy=timers.target\n"
 		return UnitPlan{
-			Files:    []UnitFile{{filepath.Join(j.units(), j.Name+".service"), service}, {filepath.Join(j.units(), j.Name+".timer"), timer}},
-			Commands: [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", j.Name + ".timer"}, {"systemctl", "--user", "restart", j.Name + ".timer"}},
+			Files: []UnitFile{
+				{filepath.Join(j.units(), j.Name+".service"), service},
+				{filepath.Join(j.units(), j.Name+".timer"), timer},
+			},
+			Commands: [][]string{
+				{"systemctl", "--user", "daemon-reload"},
+				{"systemctl", "--user", "enable", j.Name + ".timer"},
+				{"systemctl", "--user", "restart", j.Name + ".timer"},
+			},
 		}, nil
 	}
-	return UnitPlan{}, fmt.Errorf("%q starts nothing each minute; expected %s", manager, strings.Join(ServiceManagers, " or "))
+	return UnitPlan{}, fmt.Errorf("%q starts nothing each minute; expected %s", manager,
+		strings.Join(ServiceManagers, " or "))
 }
 
 // AlwaysUnit is a plan that has a manager keep a job running.
@@ -169,15 +181,23 @@ func AlwaysUnit(j UnitJob, manager string) (UnitPlan, error) {
 	switch manager {
 	case Systemd:
 		// KillMode: what the server started are processes of their own, which outlive it.
-		service := "[Unit]\nDescription=" + specifiers(j.About) + "\nAfter=network.target\n\n[Service]\nKillMode=process\nRestart=on-failure\nRestartSec=2s\n" + j.service() +
+		service := "[Unit]\nDescription=" + specifiers(j.About) +
+			"\nAfter=network.target\n\n[Service]\nKillMode=process\nRestart=on-failure\nRestartSec=2s\n" + j.service() +
 			"\n[Install]\nWantedBy=default.target\n"
 		return UnitPlan{
-			Files:    []UnitFile{{filepath.Join(j.units(), j.Name+".service"), service}},
-			Commands: [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", j.Name + ".service"}, {"systemctl", "--user", "restart", j.Name + ".service"}},
+			Files: []UnitFile{{filepath.Join(j.units(), j.Name+".service"), service}},
+			Commands: [][]string{
+				{"systemctl", "--user", "daemon-reload"},
+				{"systemctl", "--user", "enable", j.Name + ".service"},
+				{"systemctl", "--user", "restart", j.Name + ".service"},
+			},
 		}, nil
 	case Launchd:
 		path := filepath.Join(j.Home, "Library", "LaunchAgents", j.Name+".plist")
-		return UnitPlan{Files: []UnitFile{{path, j.plist()}}, Commands: [][]string{{"launchctl", "load", "-w", path}}}, nil
+		return UnitPlan{
+			Files:    []UnitFile{{path, j.plist()}},
+			Commands: [][]string{{"launchctl", "load", "-w", path}},
+		}, nil
 	}
 	return UnitPlan{}, fmt.Errorf("%q keeps nothing running; expected %s", manager, strings.Join(UnitServers(), " or "))
 }
@@ -190,7 +210,9 @@ func (j UnitJob) service() string {
 		fmt.Fprintf(&b, "Environment=%s\n", quoteSystemd(kv))
 	}
 	// only there a $ means something
-	fmt.Fprintf(&b, "ExecStart=%s\n", strings.ReplaceAll(strings.Join(quoteAll(append([]string{j.Program}, j.Args...), quoteSystemd), " "), "$", "$$"))
+	fmt.Fprintf(&b, "ExecStart=%s\n",
+		strings.ReplaceAll(strings.Join(quoteAll(append([]string{j.Program}, j.Args...), quoteSystemd), " "), "$",
+			"$$"))
 	return b.String()
 }
 
@@ -215,7 +237,8 @@ func (j UnitJob) plist() string {
 		}
 		b.WriteString("</dict>\n")
 	}
-	b.WriteString("<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n<key>AbandonProcessGroup</key><true/>\n</dict></plist>\n")
+	b.WriteString("<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n" +
+		"<key>AbandonProcessGroup</key><true/>\n</dict></plist>\n")
 	return b.String()
 }
 

@@ -12,7 +12,8 @@ import (
 )
 
 var odd = UnitJob{
-	Name: "loops-schedule-shop", About: "loops schedule of /a 100% 'odd' \"dir\"", Program: "/opt/my loops/loops", Args: []string{"schedule", "fire", "$HOME", "100%"}, Dir: "/a 100% 'odd' \"dir\"",
+	Name: "loops-schedule-shop", About: "loops schedule of /a 100% 'odd' \"dir\"", Program: "/opt/my loops/loops",
+	Args: []string{"schedule", "fire", "$HOME", "100%"}, Dir: "/a 100% 'odd' \"dir\"",
 	Env: []string{"PATH=/bin:/my bin", "STORE=p$x 100%"}, Home: "/home/me",
 }
 
@@ -26,8 +27,10 @@ func TestUnits(t *testing.T) {
 	var b strings.Builder
 	timer.Show(&b)
 	for _, want := range []string{
-		"Writes /home/me/.config/systemd/user/loops-schedule-shop.service:", "    WorkingDirectory=/a 100%% 'odd' \"dir\"\n", "    Environment=\"PATH=/bin:/my bin\"\n",
-		`    ExecStart="/opt/my loops/loops" schedule fire "$$HOME" "100%%"` + "\n", "OnCalendar=minutely", "Runs: systemctl --user restart loops-schedule-shop.timer",
+		"Writes /home/me/.config/systemd/user/loops-schedule-shop.service:",
+		"    WorkingDirectory=/a 100%% 'odd' \"dir\"\n", "    Environment=\"PATH=/bin:/my bin\"\n",
+		`    ExecStart="/opt/my loops/loops" schedule fire "$$HOME" "100%%"` + "\n", "OnCalendar=minutely",
+		"Runs: systemctl --user restart loops-schedule-shop.timer",
 		"    Environment=\"STORE=p$x 100%%\"\n",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -35,7 +38,9 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	agent, err := AlwaysUnit(odd, Launchd)
-	if err != nil || len(agent.Files) != 1 || agent.Files[0].Path != "/home/me/Library/LaunchAgents/loops-schedule-shop.plist" || !strings.Contains(agent.Files[0].Text, "<string>$HOME</string>") {
+	if err != nil || len(agent.Files) != 1 ||
+		agent.Files[0].Path != "/home/me/Library/LaunchAgents/loops-schedule-shop.plist" ||
+		!strings.Contains(agent.Files[0].Text, "<string>$HOME</string>") {
 		t.Errorf("%+v, %v", agent, err)
 	}
 	if _, err := EachMinuteUnit(odd, Launchd); err == nil {
@@ -55,7 +60,8 @@ func TestCrontab(t *testing.T) {
 	bash := testenv.Command(t, "bash")
 	dir := t.TempDir()
 	kept := filepath.Join(dir, "kept")
-	fake := "#!" + bash + "\nif [ \"$1\" = -l ]; then [ -e " + kept + " ] || { echo no crontab for me >&2; exit 1; }; cat " + kept + "; else cat > " + kept + "; fi\n"
+	fake := "#!" + bash + "\nif [ \"$1\" = -l ]; then [ -e " + kept +
+		" ] || { echo no crontab for me >&2; exit 1; }; cat " + kept + "; else cat > " + kept + "; fi\n"
 	shown := "#!" + bash + "\nprintf '%s|' \"$PWD\" \"$PATH\" \"$@\" > " + filepath.Join(dir, "shown") + "\n"
 	work := filepath.Join(dir, "a 100% 'odd' dir")
 	for path, text := range map[string]string{"crontab": fake, "my loops": shown} {
@@ -81,7 +87,10 @@ func TestCrontab(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(kept, append([]byte("0 1 * * * another"), append([]byte("\n"), []byte(strings.TrimPrefix(string(b), "0 1 * * * another\n"))...)...), 0o600); err != nil {
+		if err := os.WriteFile(kept,
+			append([]byte("0 1 * * * another"),
+				append([]byte("\n"), []byte(strings.TrimPrefix(string(b), "0 1 * * * another\n"))...)...),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,8 +115,14 @@ func TestZoneAndPassword_35_2_5(t *testing.T) {
 	t.Parallel()
 	bash := testenv.Command(t, "bash")
 	home := t.TempDir()
-	env := map[string]string{"HOME": home, "PATH": "/bin", "TZ": "Asia/Tokyo", "LOOPS_STORE": "postgres://u:it's%20p@h/x", "XDG_STATE_HOME": "relative"}
-	j, err := UnitJobOf("schedule", home, "", []string{"schedule", "fire"}, func(name string) (string, bool) { v, has := env[name]; return v, has })
+	env := map[string]string{
+		"HOME": home, "PATH": "/bin", "TZ": "Asia/Tokyo",
+		"LOOPS_STORE": "postgres://u:it's%20p@h/x", "XDG_STATE_HOME": "relative",
+	}
+	j, err := UnitJobOf("schedule", home, "", []string{"schedule", "fire"}, func(name string) (string, bool) {
+		v, has := env[name]
+		return v, has
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,15 +148,20 @@ func TestZoneAndPassword_35_2_5(t *testing.T) {
 	}
 	out, err := exec.Command(bash, "-c", strings.TrimPrefix(strings.ReplaceAll(p.Crontab, `\%`, "%"), "* * * * * ")).Output() //nolint:gosec // it is the line
 	for _, want := range []string{"TZ=Asia/Tokyo\n", "LOOPS_STORE=postgres://u:it's%20p@h/x\n"} {
-		if err != nil || !strings.Contains(string(out), want) || strings.Contains(string(out), "XDG_STATE_HOME=relative") {
+		if err != nil || !strings.Contains(string(out), want) ||
+			strings.Contains(string(out), "XDG_STATE_HOME=relative") {
 			t.Errorf("the command has not %s: %v\n%s", want, err, out)
 		}
 	}
-	for manager, plan := range map[string]func(UnitJob, string) (UnitPlan, error){Systemd: EachMinuteUnit, Launchd: AlwaysUnit, Cron: EachMinuteUnit} {
+	for manager, plan := range map[string]func(UnitJob, string) (UnitPlan, error){
+		Systemd: EachMinuteUnit,
+		Launchd: AlwaysUnit, Cron: EachMinuteUnit,
+	} {
 		p, err := plan(j.Shown(func(string) string { return "postgres://u:xxxxx@h/x" }, j.Args), manager)
 		var b strings.Builder
 		p.Show(&b)
-		if err != nil || strings.Contains(b.String(), "20p") || !strings.Contains(b.String(), "u:xxxxx@h") || !strings.Contains(b.String(), "Asia/Tokyo") {
+		if err != nil || strings.Contains(b.String(), "20p") || !strings.Contains(b.String(), "u:xxxxx@h") ||
+			!strings.Contains(b.String(), "Asia/Tokyo") {
 			t.Errorf("%s shows (%v)\n%s", manager, err, b.String())
 		}
 	}
@@ -156,7 +176,8 @@ func TestJobs(t *testing.T) {
 	names := map[string]bool{}
 	for _, dir := range []string{"/a/api", "/b/api"} {
 		j, err := UnitJobOf("schedule", dir, "", nil, getenv)
-		if err != nil || !strings.HasPrefix(j.Name, "loops-schedule-api-") || !slices.Contains(j.Env, "LOOPS_STORE=postgres://u:p@h/x") {
+		if err != nil || !strings.HasPrefix(j.Name, "loops-schedule-api-") ||
+			!slices.Contains(j.Env, "LOOPS_STORE=postgres://u:p@h/x") {
 			t.Errorf("%s: %+v %v", dir, j, err)
 		}
 		names[j.Name] = true

@@ -12,7 +12,9 @@ import (
 
 // LastEvents returns the last n events that keep accepts, 0 for all, and the damage between them. Memory is
 // bounded by n.
-func LastEvents(events iter.Seq2[fsm.Event, error], keep func(fsm.Event) bool, n int) (last []fsm.Event, damage []error, err error) {
+func LastEvents(events iter.Seq2[fsm.Event, error], keep func(fsm.Event) bool, n int) (last []fsm.Event,
+	damage []error, err error,
+) {
 	next := 0
 	for e, problem := range events {
 		if problem != nil {
@@ -46,7 +48,8 @@ func PickRun(ctx context.Context, f project.Finder, loop, run string) (persisten
 		case run == project.Last || run == string(named.ID):
 			return *named, nil
 		}
-		return persistence.Run{}, engine.Refuse(engine.NotFound, "%s is a run, and its events are: %s", loop, engine.Do(engine.OpHistory, loop))
+		return persistence.Run{}, engine.Refuse(engine.NotFound, "%s is a run, and its events are: %s", loop,
+			engine.Do(engine.OpHistory, loop))
 	}
 	recorded := false
 	for _, name := range []string{loop, f.NameIn(loop)} {
@@ -77,5 +80,6 @@ func PickRun(ctx context.Context, f project.Finder, loop, run string) (persisten
 	if !recorded {
 		return persistence.Run{}, NoSuchRun(ctx, f, loop)
 	}
-	return persistence.Run{}, engine.Refuse(engine.NotFound, "loop %s has no run %s; see: %s", loop, run, engine.Do(engine.OpHistory, loop))
+	return persistence.Run{}, engine.Refuse(engine.NotFound, "loop %s has no run %s; see: %s", loop, run,
+		engine.Do(engine.OpHistory, loop))
 }

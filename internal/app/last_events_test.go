@@ -27,7 +27,12 @@ func TestLastEvents(t *testing.T) {
 		n    int
 		want []uint64
 	}{
-		{0, []uint64{1, 3, 5, 7}}, {1, []uint64{7}}, {2, []uint64{5, 7}}, {3, []uint64{3, 5, 7}}, {4, []uint64{1, 3, 5, 7}}, {9, []uint64{1, 3, 5, 7}},
+		{0, []uint64{1, 3, 5, 7}},
+		{1, []uint64{7}},
+		{2, []uint64{5, 7}},
+		{3, []uint64{3, 5, 7}},
+		{4, []uint64{1, 3, 5, 7}},
+		{9, []uint64{1, 3, 5, 7}},
 	} {
 		last, bad, err := LastEvents(events, odd, c.n)
 		if err != nil || len(bad) != 1 {
@@ -49,7 +54,8 @@ func TestLastEvents(t *testing.T) {
 		}
 	}
 	broken := errors.New("disk")
-	if _, _, err := LastEvents(func(yield func(fsm.Event, error) bool) { yield(fsm.Event{}, broken) }, odd, 0); !errors.Is(err, broken) {
+	if _, _, err := LastEvents(func(yield func(fsm.Event, error) bool) { yield(fsm.Event{}, broken) }, odd,
+		0); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -103,11 +103,12 @@ func (s *Service) NoteUnattended(ctx context.Context, l *Loops) {
 
 // Objects returns the loops for a program.
 func (l *Loops) Objects() []any {
-	return append(terminal.List(l.Own, func(e loopfile.Entry) any { return l.object(e) }), terminal.List(l.Catalog, func(e loopfile.Entry) any {
-		o := l.object(e)
-		o.Catalog, o.BuiltIn = true, true // as little-loops calls it
-		return o
-	})...)
+	return append(terminal.List(l.Own, func(e loopfile.Entry) any { return l.object(e) }),
+		terminal.List(l.Catalog, func(e loopfile.Entry) any {
+			o := l.object(e)
+			o.Catalog, o.BuiltIn = true, true // as little-loops calls it
+			return o
+		})...)
 }
 
 func (l *Loops) object(e loopfile.Entry) api.Listed {
@@ -150,7 +151,8 @@ func (s *Service) choose(f LoopFilter, entries []loopfile.Entry) (chosen []loopf
 	hidden := 0
 	for _, e := range entries {
 		switch {
-		case f.Category != "" && e.Category != f.Category, len(f.Labels) > 0 && !slices.ContainsFunc(e.Labels, f.asksFor):
+		case f.Category != "" && e.Category != f.Category, len(f.Labels) > 0 &&
+			!slices.ContainsFunc(e.Labels, f.asksFor):
 		case len(f.Tiers) > 0 && e.Problem != "":
 			broken = append(broken, e.Name)
 		case len(f.Tiers) == 0 && !f.All && e.Problem == "" && tierOf(e) == "internal":
@@ -160,10 +162,12 @@ func (s *Service) choose(f LoopFilter, entries []loopfile.Entry) (chosen []loopf
 		}
 	}
 	if len(broken) > 0 {
-		s.Note("left out, because they cannot run: %s; see: %s", strings.Join(broken, ", "), s.Page.Remedy(engine.Do("validate", "", engine.Setting{Name: "all"})))
+		s.Note("left out, because they cannot run: %s; see: %s", strings.Join(broken, ", "),
+			s.Page.Remedy(engine.Do("validate", "", engine.Setting{Name: "all"})))
 	}
 	if hidden > 0 {
-		s.Note("left out: %s; see: %s", humanize.Count(hidden, "internal loop"), s.Page.Remedy(engine.Do("list", "", engine.Setting{Name: "all"})))
+		s.Note("left out: %s; see: %s", humanize.Count(hidden, "internal loop"),
+			s.Page.Remedy(engine.Do("list", "", engine.Setting{Name: "all"})))
 	}
 	return chosen
 }
@@ -187,7 +191,10 @@ func (f *LoopFilter) mistyped(entries []loopfile.Entry) (text engine.Text, is bo
 		case hint == "":
 			hint = "; there are " + humanize.List(all)
 		}
-		return engine.Text{Format: "%s: no loop has this %s%s", Args: []any{engine.Setting{Name: flag, Value: humanize.Quote(value)}, flag, hint}}, true
+		return engine.Text{
+			Format: "%s: no loop has this %s%s",
+			Args:   []any{engine.Setting{Name: flag, Value: humanize.Quote(value)}, flag, hint},
+		}, true
 	}
 	if len(entries) == 0 {
 		return text, false

@@ -26,7 +26,8 @@ type MemoryFile struct {
 	Content persistence.Memory
 }
 
-// FindMemory reads the memory of a loop, or the one with that name. The error is a [*engine.Refusal] where there is none.
+// FindMemory reads the memory of a loop, or the one with that name. The error is a [*engine.Refusal] where
+// there is none.
 func FindMemory(p *project.Project, name string) (*MemoryFile, error) {
 	m := &MemoryFile{Name: name, folder: persistence.ProjectLessons(p.Loops)}
 	if lib, err := p.Library(); err == nil {
@@ -42,13 +43,16 @@ func FindMemory(p *project.Project, name string) (*MemoryFile, error) {
 	}
 	if !slices.Contains(names, m.Name) {
 		if len(names) == 0 {
-			return nil, engine.Refuse(engine.NotFound, "no run left a memory %s: a loop has one by memory: {}, and states write it by remember", humanize.Quote(m.Name))
+			return nil, engine.Refuse(engine.NotFound, "no run left a memory %s: a loop has one by memory: {}, and "+
+				"states write it by remember", humanize.Quote(m.Name))
 		}
-		return nil, engine.Refuse(engine.NotFound, "there is no memory %s (memories: %s)", humanize.Quote(m.Name), humanize.List(names))
+		return nil, engine.Refuse(engine.NotFound, "there is no memory %s (memories: %s)", humanize.Quote(m.Name),
+			humanize.List(names))
 	}
 	m.Path = p.Short(m.folder.Path(m.Name))
 	if m.Content, err = m.folder.Load(m.Name); err != nil {
-		return nil, engine.Refuse(engine.Failed, "the memory %s cannot be read: %v", humanize.Quote(m.Name), project.Cause(err))
+		return nil, engine.Refuse(engine.Failed, "the memory %s cannot be read: %v", humanize.Quote(m.Name),
+			project.Cause(err))
 	}
 	return m, nil
 }
@@ -58,8 +62,8 @@ func (m *MemoryFile) Object() api.Memory {
 	return api.Memory{Memory: m.Name, File: m.Path, Facts: m.Facts(), Damaged: m.Content.Damaged}
 }
 
-// Facts returns the facts of the memory, the oldest first, with the runs that began with each, or with an equal one, and
-// how they ended.
+// Facts returns the facts of the memory, the oldest first, with the runs that began with each, or with an equal
+// one, and how they ended.
 func (m *MemoryFile) Facts() []api.MemoryFact {
 	all := []api.MemoryFact{}
 	for _, l := range m.Content.Facts {
@@ -69,7 +73,10 @@ func (m *MemoryFile) Facts() []api.MemoryFact {
 }
 
 func (m *MemoryFile) fact(l fsm.Lesson) api.MemoryFact {
-	f := api.MemoryFact{ID: l.ID, Run: l.Run, State: l.State, At: api.Time(l.At), Fact: l.Text, Failed: l.Failed, SeenBy: []api.MemoryUse{}}
+	f := api.MemoryFact{
+		ID: l.ID, Run: l.Run, State: l.State, At: api.Time(l.At), Fact: l.Text, Failed: l.Failed,
+		SeenBy: []api.MemoryUse{},
+	}
 	same := map[string]bool{} // a run begins with the newest of equal facts
 	for _, other := range m.Content.Facts {
 		same[other.ID] = other.Text == l.Text
@@ -83,7 +90,10 @@ func (m *MemoryFile) fact(l fsm.Lesson) api.MemoryFact {
 			}
 			continue
 		}
-		f.SeenBy = append(f.SeenBy, api.MemoryUse{Run: u.Run, At: api.Time(u.At), TerminatedBy: u.Ended, Completed: u.Good})
+		f.SeenBy = append(f.SeenBy, api.MemoryUse{
+			Run: u.Run, At: api.Time(u.At), TerminatedBy: u.Ended,
+			Completed: u.Good,
+		})
 		if u.Good {
 			f.SeenCompleted++
 		}
@@ -91,18 +101,22 @@ func (m *MemoryFile) fact(l fsm.Lesson) api.MemoryFact {
 	return f
 }
 
-// Forget removes facts: those with these ids or of these runs, or all that are about failed attempts, or all. An id that no
-// fact has is an error, and then nothing is removed.
+// Forget removes facts: those with these ids or of these runs, or all that are about failed attempts, or all.
+// An id that no fact has is an error, and then nothing is removed.
 func (m *MemoryFile) Forget(ctx context.Context, ids []string, failed, all bool) ([]api.MemoryFact, error) {
 	matches := func(l fsm.Lesson) bool { return slices.Contains(ids, l.ID) || slices.Contains(ids, l.Run) }
 	for _, id := range ids {
 		if !slices.ContainsFunc(m.Content.Facts, func(l fsm.Lesson) bool { return l.ID == id || l.Run == id }) {
-			return nil, engine.Refuse(engine.NotFound, "the memory %s has no fact %s, and none of a run with that id", humanize.Quote(m.Name), humanize.Quote(id))
+			return nil, engine.Refuse(engine.NotFound, "the memory %s has no fact %s, and none of a run with that id",
+				humanize.Quote(m.Name), humanize.Quote(id))
 		}
 	}
-	removed, err := m.folder.Forget(ctx, m.Name, func(l fsm.Lesson) bool { return all || failed && l.Failed || matches(l) })
+	removed, err := m.folder.Forget(ctx, m.Name, func(l fsm.Lesson) bool {
+		return all || failed && l.Failed || matches(l)
+	})
 	if err != nil {
-		return nil, engine.Refuse(engine.Failed, "the memory %s cannot be changed: %v", humanize.Quote(m.Name), project.Cause(err))
+		return nil, engine.Refuse(engine.Failed, "the memory %s cannot be changed: %v", humanize.Quote(m.Name),
+			project.Cause(err))
 	}
 	facts := []api.MemoryFact{}
 	for _, l := range removed {
@@ -121,9 +135,11 @@ func (m *MemoryFile) Diff(run string) (api.MemoryDiff, error) {
 	}
 	switch {
 	case i < 0 && run == "":
-		return d, engine.Refuse(engine.NotFound, "no run that began with the memory %s has ended", humanize.Quote(m.Name))
+		return d, engine.Refuse(engine.NotFound, "no run that began with the memory %s has ended",
+			humanize.Quote(m.Name))
 	case i < 0:
-		return d, engine.Refuse(engine.NotFound, "the memory %s knows no run %s that ended", humanize.Quote(m.Name), humanize.Quote(run))
+		return d, engine.Refuse(engine.NotFound, "the memory %s knows no run %s that ended", humanize.Quote(m.Name),
+			humanize.Quote(run))
 	}
 	use := m.Content.Uses[i]
 	d.Run = use.Run
@@ -158,8 +174,8 @@ type RunFact struct {
 	Gone             bool // the memory has it no longer
 }
 
-// RunFacts returns what a run and its sub-loops began with and left, by memory. m is what the run remembers; nil = that is
-// not known.
+// RunFacts returns what a run and its sub-loops began with and left, by memory. m is what the run remembers;
+// nil = that is not known.
 func RunFacts(p *project.Project, run persistence.ID, m *fsm.Snapshot) (facts []RunFact, err error) {
 	folder := persistence.ProjectLessons(p.Loops)
 	names, err := folder.Names()

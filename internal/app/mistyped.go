@@ -40,12 +40,15 @@ func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, na
 	if suggestion == "" {
 		suggestion = "; it has " + humanize.List(states)
 	}
-	return engine.Misuse(see, "%s: loop %s has no such state%s", engine.Setting{Name: "state", Value: humanize.Quote(name)}, run.Loop, suggestion)
+	return engine.Misuse(see, "%s: loop %s has no such state%s",
+		engine.Setting{Name: "state", Value: humanize.Quote(name)}, run.Loop, suggestion)
 }
 
 // UnknownStateOfAny is an error where no loop of the project, none of whose runs are recorded, and no run that
 // was looked at has a state of this name. recorded are the states that those runs are in.
-func UnknownStateOfAny(ctx context.Context, f project.Finder, recorded []string, name string, see engine.Operation) error {
+func UnknownStateOfAny(ctx context.Context, f project.Finder, recorded []string, name string,
+	see engine.Operation,
+) error {
 	states := slices.Clone(recorded)
 	lib, err := f.Project.Library()
 	if err != nil {
@@ -86,7 +89,8 @@ func UnknownStateOfAny(ctx context.Context, f project.Finder, recorded []string,
 	if len(states) == 0 || slices.Contains(states, name) || unread && hint == "" {
 		return nil
 	}
-	return engine.Misuse(see, "%s: no loop and no run has such a state%s", engine.Setting{Name: "state", Value: humanize.Quote(name)}, hint)
+	return engine.Misuse(see, "%s: no loop and no run has such a state%s",
+		engine.Setting{Name: "state", Value: humanize.Quote(name)}, hint)
 }
 
 // UnknownEvent is an error where there is no such kind of event. Runs of little-loops may have kinds of their own.
@@ -105,7 +109,8 @@ func UnknownEvent(ctx context.Context, f project.Finder, run persistence.Run, ki
 	if hint == "" && len(recorded) > 0 {
 		hint = "; run " + string(run.ID) + " has " + humanize.List(recorded)
 	}
-	return engine.Misuse(see, "%s: there is no such kind of event%s", engine.Setting{Name: "event", Value: humanize.Quote(kind)}, hint)
+	return engine.Misuse(see, "%s: there is no such kind of event%s",
+		engine.Setting{Name: "event", Value: humanize.Quote(kind)}, hint)
 }
 
 // PastTheEnd is an error where a run has no event with a number as high as this one.
@@ -118,5 +123,6 @@ func PastTheEnd(ctx context.Context, f project.Finder, run persistence.Run, afte
 	if err != nil || last == 0 || after <= last {
 		return nil //nolint:nilerr // reading the events reports it
 	}
-	return engine.Misuse(see, "%s: the last event of run %s is %d", engine.Setting{Name: "after", Value: strconv.FormatUint(after, 10)}, run.ID, last)
+	return engine.Misuse(see, "%s: the last event of run %s is %d",
+		engine.Setting{Name: "after", Value: strconv.FormatUint(after, 10)}, run.ID, last)
 }

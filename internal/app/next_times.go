@@ -25,7 +25,8 @@ type NextTimes struct {
 func (q NextTimes) Of(name string, now time.Time) (*fsm.Loop, []time.Time, error) {
 	const see = "schedule next"
 	if q.Count < 1 || q.Count > mostTimes {
-		return nil, nil, engine.Misuse(see, "%s: expected 1 to %d", engine.Setting{Name: "count", Value: strconv.Itoa(q.Count)}, mostTimes)
+		return nil, nil, engine.Misuse(see, "%s: expected 1 to %d",
+			engine.Setting{Name: "count", Value: strconv.Itoa(q.Count)}, mostTimes)
 	}
 	after := now
 	if q.After != "" {
@@ -52,7 +53,8 @@ func (q NextTimes) Of(name string, now time.Time) (*fsm.Loop, []time.Time, error
 	}
 	s := f.Loop.Schedule
 	if s == nil {
-		return nil, nil, engine.Misuse(see, "the loop %s has no schedule; to give it one, write schedule: {cron: \"0 3 * * *\"} in %s", humanize.Quote(f.Loop.Name), p.Short(path))
+		return nil, nil, engine.Misuse(see, "the loop %s has no schedule; to give it one, write schedule: {cron: "+
+			"\"0 3 * * *\"} in %s", humanize.Quote(f.Loop.Name), p.Short(path))
 	}
 	times, err := cron.ParseExcept(s.Cron, s.Except)
 	if err != nil {

@@ -86,9 +86,11 @@ func (f *OpenFilter) has(status string) bool {
 func (f *OpenFilter) Keeps(v *inspect.Status) bool {
 	r := v.Run
 	switch {
-	case f.Unmerged && !r.Unmerged(), f.State != "" && r.State != f.State && (v.Memory == nil || !v.Memory.InState(f.State)):
+	case f.Unmerged && !r.Unmerged(), f.State != "" && r.State != f.State &&
+		(v.Memory == nil || !v.Memory.InState(f.State)):
 		return false
-	case !f.has(inspect.StatusWord(r)) && !f.has(v.StatusText()) && !(r.Status == persistence.Queued && f.has(inspect.Suspended) && inspect.SuspendedBy(r) != ""):
+	case !f.has(inspect.StatusWord(r)) && !f.has(v.StatusText()) &&
+		!(r.Status == persistence.Queued && f.has(inspect.Suspended) && inspect.SuspendedBy(r) != ""):
 		return false
 	case f.Silent > 0:
 		return v.Alive && !v.Waits() && v.Idle() >= f.Silent
@@ -109,7 +111,8 @@ func (f *OpenFilter) None() string {
 	case f.State != "":
 		return "No such run is in state " + f.State + "."
 	case f.Silent > 0:
-		return "No run is stuck: no running run was silent for " + humanize.Duration(f.Silent) + " without waiting for something."
+		return "No run is stuck: no running run was silent for " + humanize.Duration(f.Silent) +
+			" without waiting for something."
 	case f.Waiting:
 		return "No run waits."
 	case f.Unmerged:
@@ -127,7 +130,10 @@ func Bad() persistence.Filter {
 	return persistence.Filter{Statuses: badStatuses, Unmerged: true}
 }
 
-var badStatuses = []persistence.Status{persistence.Failed, persistence.Interrupted, persistence.Running, persistence.TimedOut}
+var badStatuses = []persistence.Status{
+	persistence.Failed, persistence.Interrupted, persistence.Running,
+	persistence.TimedOut,
+}
 
 // EndedBadly reports whether a run ended so that a user has to look at it: it failed, timed out, came to its
 // cap or the end of its budget, its process died, it completed and was not merged, or the machine lacked what

@@ -95,7 +95,9 @@ func failedSince(ctx context.Context, store *project.Records, since time.Time) (
 	if err != nil {
 		return nil, store.Failed(err)
 	}
-	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool { return !EndedBadly(r) || r.UpdatedAt.Before(since) }), nil
+	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool {
+		return !EndedBadly(r) || r.UpdatedAt.Before(since)
+	}), nil
 }
 
 // notMerged returns the runs that completed and were not merged.

@@ -18,7 +18,9 @@ const readOn = "reading continues after it"
 
 // Path reads what a run did, and gives its visits to reader.Done as they end: there can be more of them than memory has
 // room for. Damage is passed to tell, and what is after it is read.
-func Path(ctx context.Context, f project.Finder, r persistence.Run, reader *inspect.Reader, tell Tell) (*inspect.Path, error) {
+func Path(ctx context.Context, f project.Finder, r persistence.Run, reader *inspect.Reader, tell Tell) (*inspect.Path,
+	error,
+) {
 	known, err := f.Project.Pricer()
 	if err != nil {
 		return nil, err
@@ -72,7 +74,8 @@ func RulebookOf(ctx context.Context, f project.Finder, r persistence.Run) *Ruleb
 		b.Note = "The definition it ran is not recorded, and no such loop exists now: rules are not named."
 		return b
 	case path != "" && r.SHA256 != l.SHA256:
-		b.Note = fmt.Sprintf("The definition it ran is not recorded: rules and limits are those of %s as it is now.", f.Project.Short(path))
+		b.Note = fmt.Sprintf("The definition it ran is not recorded: rules and limits are those of %s as it is now.",
+			f.Project.Short(path))
 	}
 	b.main = given(l, r)
 	if b.def == nil {

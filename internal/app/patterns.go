@@ -20,7 +20,10 @@ var patternFiles embed.FS
 const Tour = "tour"
 
 // StarterNames are the patterns in the order in which a newcomer should meet them.
-var StarterNames = []string{Tour, "fix-until-clean", "drive-a-metric", "keep-constraints", "sequence", "queue", "agent", "agent-with-judge", "pull-request"}
+var StarterNames = []string{
+	Tour, "fix-until-clean", "drive-a-metric", "keep-constraints", "sequence", "queue",
+	"agent", "agent-with-judge", "pull-request",
+}
 
 // PatternText returns the text of a pattern as a loop of that name.
 func PatternText(from, name string) (string, bool) {
@@ -102,5 +105,7 @@ func ListStarters(out io.Writer) error {
 
 // StarterObjects returns the patterns for a program.
 func StarterObjects() []any {
-	return terminal.List(StarterNames, func(name string) any { return api.Pattern{Pattern: name, About: AboutStarter(name)} })
+	return terminal.List(StarterNames, func(name string) any {
+		return api.Pattern{Pattern: name, About: AboutStarter(name)}
+	})
 }

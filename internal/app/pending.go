@@ -16,8 +16,10 @@ type Pending struct {
 func (p Pending) Object() api.Question {
 	q := p.Question
 	o := api.Question{
-		Address: q.Address, Instance: string(p.Run.ID), RunID: p.Run.RunID, Loop: p.Run.Loop, State: q.Wait.State, Text: q.Question, Choices: q.Choices,
-		Show: api.Text(q.Show), Who: q.Who, Confirm: q.Confirm, Since: api.Stamp(q.Wait.Since), Until: api.StampOrNull(q.Wait.Until), Reminded: q.Reminders,
+		Address: q.Address, Instance: string(p.Run.ID), RunID: p.Run.RunID, Loop: p.Run.Loop, State: q.Wait.State,
+		Text: q.Question, Choices: q.Choices,
+		Show: api.Text(q.Show), Who: q.Who, Confirm: q.Confirm, Since: api.Stamp(q.Wait.Since),
+		Until: api.StampOrNull(q.Wait.Until), Reminded: q.Reminders,
 		RemindAt: api.StampOrNull(q.RemindAt), Quorum: max(1, q.Quorum),
 	}
 	for _, f := range q.Fields {

@@ -16,7 +16,8 @@ type Period struct{ Since, until time.Time }
 
 // NewPeriod reads when a period begins and ends; the help on see explains how.
 func NewPeriod(since, until string, see engine.Operation) (p Period, err error) {
-	now, from, to := time.Now(), engine.Setting{Name: "since", Value: since}, engine.Setting{Name: "until", Value: until}
+	now, from, to := time.Now(), engine.Setting{Name: "since", Value: since},
+		engine.Setting{Name: "until", Value: until}
 	if since != "" {
 		if p.Since, err = parseWhen(from, see, now, false); err != nil {
 			return p, err
@@ -54,12 +55,16 @@ func parseWhen(setting engine.Setting, see engine.Operation, now time.Time, ends
 		}
 		return t, nil
 	}
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.RFC3339} {
+	for _, layout := range []string{
+		"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05",
+		"2006-01-02 15:04:05", time.RFC3339,
+	} {
 		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
 			return t, nil
 		}
 	}
-	return time.Time{}, engine.Misuse(see, "%s: expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21, 2026-11-21T10:34, today or yesterday", engine.Setting{Name: setting.Name, Value: strconv.Quote(s)})
+	return time.Time{}, engine.Misuse(see, "%s: expected an age such as 45s, 30m, 1h or 2d, or a date such as "+
+		"2026-11-21, 2026-11-21T10:34, today or yesterday", engine.Setting{Name: setting.Name, Value: strconv.Quote(s)})
 }
 
 // Filter selects the runs that continued in the period.
@@ -75,7 +80,9 @@ func (p Period) Contains(t time.Time) bool {
 // RunsOf returns the newest runs of a loop, or of all loops for the name "", that a filter selects, limit at
 // most (0 = all). Its Keep is asked about runs as they are now. A name that has no runs, and is no loop's, is
 // an error.
-func RunsOf(ctx context.Context, f project.Finder, name string, limit int, filter persistence.Filter) (runs []persistence.Run, _ error) {
+func RunsOf(ctx context.Context, f project.Finder, name string, limit int,
+	filter persistence.Filter,
+) (runs []persistence.Run, _ error) {
 	for r, err := range EachOf(ctx, f, name, limit, filter) {
 		if err != nil {
 			return nil, err
@@ -86,7 +93,9 @@ func RunsOf(ctx context.Context, f project.Finder, name string, limit int, filte
 }
 
 // EachOf yields what RunsOf returns. Without a limit, not all of it is held.
-func EachOf(ctx context.Context, f project.Finder, name string, limit int, filter persistence.Filter) iter.Seq2[persistence.Run, error] {
+func EachOf(ctx context.Context, f project.Finder, name string, limit int,
+	filter persistence.Filter,
+) iter.Seq2[persistence.Run, error] {
 	if keep := filter.Keep; keep != nil {
 		filter.Keep = func(r persistence.Run) bool { return keep(project.AsNow(r)) }
 	}
@@ -120,7 +129,9 @@ func EachOf(ctx context.Context, f project.Finder, name string, limit int, filte
 }
 
 // selected yields the runs of a loop that a filter selects, as they are now. The error is the last that is yielded.
-func selected(ctx context.Context, f project.Finder, loop string, limit int, filter persistence.Filter) iter.Seq2[persistence.Run, error] {
+func selected(ctx context.Context, f project.Finder, loop string, limit int,
+	filter persistence.Filter,
+) iter.Seq2[persistence.Run, error] {
 	q := persistence.Query{Loop: loop, Filter: filter, HeldReadings: true}
 	return func(yield func(persistence.Run, error) bool) {
 		if limit == 0 {
@@ -151,11 +162,15 @@ func selected(ctx context.Context, f project.Finder, loop string, limit int, fil
 
 // ParseAge reads 45s, 30m, 1h or 2d.
 func ParseAge(s string) (time.Duration, error) {
-	bad := engine.Misuse(engine.OpHistory, "%s: expected a number and s, m, h or d, such as 30m", engine.Setting{Name: "since", Value: strconv.Quote(s)})
+	bad := engine.Misuse(engine.OpHistory, "%s: expected a number and s, m, h or d, such as 30m",
+		engine.Setting{Name: "since", Value: strconv.Quote(s)})
 	if s == "" {
 		return 0, bad
 	}
-	unit, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[s[len(s)-1]]
+	unit, ok := map[byte]time.Duration{
+		's': time.Second, 'm': time.Minute, 'h': time.Hour,
+		'd': 24 * time.Hour,
+	}[s[len(s)-1]]
 	n, err := strconv.ParseUint(s[:len(s)-1], 10, 32)
 	if !ok || err != nil || n > uint64(100*365*24*time.Hour/unit) {
 		return 0, bad

@@ -25,7 +25,9 @@ const takeOutWait = 5 * time.Second
 
 // TakeOutOfQueue takes them out of the queue one after another, says so on out unless it is nil, and returns
 // each as an object of JSON.
-func TakeOutOfQueue(ctx context.Context, q *persistence.Queue, line []persistence.Waiter, out io.Writer) (removed []any, err error) {
+func TakeOutOfQueue(ctx context.Context, q *persistence.Queue, line []persistence.Waiter,
+	out io.Writer,
+) (removed []any, err error) {
 	removed = []any{}
 	if len(line) == 0 {
 		return removed, nil
@@ -43,7 +45,8 @@ func TakeOutOfQueue(ctx context.Context, q *persistence.Queue, line []persistenc
 			end = ", which ends when it notices"
 		}
 		if out != nil {
-			terminal.Say(out, "Removed %s from the queue: loop %s (%s)%s. Nothing of it was run.\n", view.ShortWaiter(w.ID), view.WaiterLoop(w), view.Process(w.Owner), end)
+			terminal.Say(out, "Removed %s from the queue: loop %s (%s)%s. Nothing of it was run.\n",
+				view.ShortWaiter(w.ID), view.WaiterLoop(w), view.Process(w.Owner), end)
 		}
 	}
 	if err := q.Tidy(ctx); err != nil {
@@ -61,7 +64,9 @@ func takeOutOne(ctx context.Context, q *persistence.Queue, w persistence.Waiter)
 	if w.Foreign {
 		// It does not look at its file, so that it is taken out by its end.
 		if err := engine.LittleLoops(w.Owner.PID, w.Since); err != nil {
-			return false, engine.Refuse(engine.Failed, "%s stays in the queue: %v. See what it is: ps -fp %d; if it does not wait, delete its entry: rm .loops/.queue/%s.json", view.ShortWaiter(w.ID), err, w.Owner.PID, w.ID)
+			return false, engine.Refuse(engine.Failed, "%s stays in the queue: %v. See what it is: ps -fp %d; if it "+
+				"does not wait, delete its entry: rm .loops/.queue/%s.json", view.ShortWaiter(w.ID), err, w.Owner.PID,
+				w.ID)
 		}
 		return true, endWaiter(ctx, w, owner)
 	}
@@ -72,7 +77,9 @@ func takeOutOne(ctx context.Context, q *persistence.Queue, w persistence.Waiter)
 	// From here on it does not begin: either it or this process removes the file.
 	switch err := q.Remove(ctx, w.ID); {
 	case errors.Is(err, persistence.ErrNotWaiting):
-		return false, engine.Refuse(engine.NotFound, "%s no longer waits: loop %s (%s) began, or left the queue, just now", view.ShortWaiter(w.ID), view.WaiterLoop(w), view.Process(w.Owner))
+		return false, engine.Refuse(engine.NotFound,
+			"%s no longer waits: loop %s (%s) began, or left the queue, just now", view.ShortWaiter(w.ID),
+			view.WaiterLoop(w), view.Process(w.Owner))
 	case err != nil:
 		return false, err
 	case elsewhere:
@@ -96,7 +103,8 @@ func entryHolder(q *persistence.Queue, id string, recorded process.Identity) (ow
 // endWaiter sends TERM to a waiter's process and waits until it has ended.
 func endWaiter(ctx context.Context, w persistence.Waiter, owner process.Identity) error {
 	if err := owner.Signal(syscall.SIGTERM); err != nil {
-		return engine.Refuse(engine.Failed, "%s: its process cannot be ended: signal to pid %d: %v", view.ShortWaiter(w.ID), owner.PID, err)
+		return engine.Refuse(engine.Failed, "%s: its process cannot be ended: signal to pid %d: %v",
+			view.ShortWaiter(w.ID), owner.PID, err)
 	}
 	_ = owner.Signal(syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only when it continues
 	for limit := time.Now().Add(takeOutWait); time.Now().Before(limit); {
@@ -109,7 +117,8 @@ func endWaiter(ctx context.Context, w persistence.Waiter, owner process.Identity
 			return context.Cause(ctx)
 		}
 	}
-	return engine.Refuse(engine.Failed, "%s was asked to leave the queue, but its process (pid %d) has not ended after %s", view.ShortWaiter(w.ID), owner.PID, humanize.Duration(takeOutWait))
+	return engine.Refuse(engine.Failed, "%s was asked to leave the queue, but its process (pid %d) has not "+
+		"ended after %s", view.ShortWaiter(w.ID), owner.PID, humanize.Duration(takeOutWait))
 }
 
 // FindWaiters returns the one with that id, or all of the loop of that name or with that run to resume, or the
@@ -132,13 +141,15 @@ func FindWaiters(line []persistence.Waiter, arg string) ([]persistence.Waiter, e
 	}
 	switch {
 	case len(found) == 0:
-		return nil, engine.Refuse(engine.NotFound, "no waiter in the queue is %s; see: %s", arg, engine.Do("queue list", ""))
+		return nil, engine.Refuse(engine.NotFound, "no waiter in the queue is %s; see: %s", arg,
+			engine.Do("queue list", ""))
 	case len(arg) < 4:
 		return nil, engine.Misuse("queue remove", "%s is too short: give at least 4 characters of the id", arg)
 	case len(found) > 1:
 		lines := []string{fmt.Sprintf("%s is the beginning of %d ids; give more of the one you mean:", arg, len(found))}
 		for _, w := range found {
-			lines = append(lines, fmt.Sprintf("%s  %s (%s, for %s)", w.ID, view.WaiterLoop(w), view.Process(w.Owner), view.Age(w.Since)))
+			lines = append(lines, fmt.Sprintf("%s  %s (%s, for %s)", w.ID, view.WaiterLoop(w), view.Process(w.Owner),
+				view.Age(w.Since)))
 		}
 		return nil, engine.Refuse(engine.Usage, "%s", terminal.BlockOf("  ", lines))
 	}

@@ -64,7 +64,9 @@ const actionFile = "policy-action.txt"
 
 // RuleTable reads the rules from a file, from in where the file is -, or without a file from the environment of
 // an action. path returns a path of the command line as one for the system.
-func RuleTable(file string, in io.Reader, path func(string) string, getenv func(string) (string, bool)) ([]expr.Rule, error) {
+func RuleTable(file string, in io.Reader, path func(string) string, getenv func(string) (string, bool)) ([]expr.Rule,
+	error,
+) {
 	var text, from string
 	switch {
 	case file == "-":
@@ -87,7 +89,9 @@ func RuleTable(file string, in io.Reader, path func(string) string, getenv func(
 		}
 		long, ok := getenv(EnvRules + "_FILE")
 		if !ok {
-			return nil, engine.Misuse("policy", "there are no rules: give %s, or set policy_rules in the context of the loop", engine.Setting{Name: "rules", Value: "FILE"})
+			return nil, engine.Misuse("policy",
+				"there are no rules: give %s, or set policy_rules in the context of the loop",
+				engine.Setting{Name: "rules", Value: "FILE"})
 		}
 		data, err := os.ReadFile(path(long))
 		if err != nil {
@@ -108,7 +112,9 @@ type ScoreDecision struct {
 
 // DecideScores returns the first rule that holds for the scores in the folder of a run, and those that are
 // given, which win. It writes the target into the folder; "" = there is none.
-func DecideScores(rules []expr.Rule, given map[string]any, folder string, path func(string) string) (d ScoreDecision, err error) {
+func DecideScores(rules []expr.Rule, given map[string]any, folder string, path func(string) string) (d ScoreDecision,
+	err error,
+) {
 	known := map[string]any{}
 	if folder != "" {
 		if known, err = ReadScores(path(folder)); err != nil {

@@ -103,7 +103,8 @@ func UnreadRuns(runs []*inspect.Status) error {
 	var errs []error
 	for _, v := range runs {
 		if v.Unread != nil {
-			errs = append(errs, engine.Refuse(engine.NotRecorded, "what is recorded of run %s cannot all be read: %v", v.Run.ID, v.Unread))
+			errs = append(errs, engine.Refuse(engine.NotRecorded, "what is recorded of run %s cannot all be read: %v",
+				v.Run.ID, v.Unread))
 		}
 	}
 	if len(errs) == 0 {

@@ -27,16 +27,24 @@ type RunFilter struct {
 var (
 	IsAny    = RunFilter{all: true, fits: func(persistence.Run, bool) bool { return true }}
 	IsLive   = RunFilter{live: true, fits: func(_ persistence.Run, alive bool) bool { return alive }}
-	IsPaused = RunFilter{live: true, fits: func(persistence.Run, bool) bool { return true }, also: func(ctx context.Context, f project.Finder, r persistence.Run) bool {
-		_, paused := f.Store.PausedSince(ctx, r)
-		return paused
-	}}
-	IsWaiting = RunFilter{live: true, fits: IsLive.fits, also: func(ctx context.Context, f project.Finder, r persistence.Run) bool {
-		w := WaitNow(ctx, f, r)
-		return w != nil && w.Why != fsm.WaitPaused
-	}}
+	IsPaused = RunFilter{
+		live: true, fits: func(persistence.Run, bool) bool { return true },
+		also: func(ctx context.Context, f project.Finder, r persistence.Run) bool {
+			_, paused := f.Store.PausedSince(ctx, r)
+			return paused
+		},
+	}
+	IsWaiting = RunFilter{
+		live: true, fits: IsLive.fits,
+		also: func(ctx context.Context, f project.Finder, r persistence.Run) bool {
+			w := WaitNow(ctx, f, r)
+			return w != nil && w.Why != fsm.WaitPaused
+		},
+	}
 	IsEnded     = RunFilter{fits: func(_ persistence.Run, alive bool) bool { return !alive }}
-	IsResumable = RunFilter{fits: func(r persistence.Run, alive bool) bool { return r.Resumable && (!alive || r.Lapsed) }}
+	IsResumable = RunFilter{fits: func(r persistence.Run, alive bool) bool {
+		return r.Resumable && (!alive || r.Lapsed)
+	}}
 )
 
 // Runs offers the ids of runs that fit, newest first, and, unless all do, the loops they are of.
@@ -94,7 +102,8 @@ func (s *CompletionSource) find(ctx context.Context, loop, word string, fits Run
 	}
 	defer done()
 	q := persistence.Query{Loop: loop, Live: fits.live, Limit: completionRuns}
-	if i := strings.LastIndexByte(word, '-'); loop == "" && i > 0 && strings.Trim(word[i:], "-0123456789T") == "" && !strings.Contains(word, "%") {
+	if i := strings.LastIndexByte(word, '-'); loop == "" && i > 0 && strings.Trim(word[i:], "-0123456789T") == "" &&
+		!strings.Contains(word, "%") {
 		q.Loop = word[:i]
 	}
 	if q.Loop != "" {

@@ -71,7 +71,8 @@ func MissingScores(rules []expr.Rule, scores map[string]any) (notes, names []str
 		if len(lines[n]) > 1 {
 			where = "lines "
 		}
-		note := fmt.Sprintf("there is no score for %q (%s%s): only != holds for it", n, where, strings.Join(lines[n], ", "))
+		note := fmt.Sprintf("there is no score for %q (%s%s): only != holds for it", n, where,
+			strings.Join(lines[n], ", "))
 		for _, other := range slices.Sorted(maps.Keys(scores)) {
 			if slug(other) == slug(n) {
 				note += fmt.Sprintf("; did you mean %q?", other)
@@ -83,10 +84,13 @@ func MissingScores(rules []expr.Rule, scores map[string]any) (notes, names []str
 	for _, r := range rules {
 		for _, p := range r.Predicates {
 			text, _ := scores[p.Dimension].(string)
-			if _, number := value.ParseFloat(text); number || scores[p.Dimension] == nil || p.Operator == "==" || p.Operator == "!=" {
+			if _, number := value.ParseFloat(text); number || scores[p.Dimension] == nil || p.Operator == "==" ||
+				p.Operator == "!=" {
 				continue
 			}
-			notes = append(notes, fmt.Sprintf("the score of %q is %q, which is no number, so %s (line %d) does not hold", p.Dimension, humanize.Cut(text, 60), p, r.Line))
+			notes = append(notes,
+				fmt.Sprintf("the score of %q is %q, which is no number, so %s (line %d) does not hold", p.Dimension,
+					humanize.Cut(text, 60), p, r.Line))
 		}
 	}
 	return notes, names

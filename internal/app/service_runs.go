@@ -42,7 +42,8 @@ func (q *HistoryQuery) narrows() bool {
 // chooses reports whether the record of a run is one that is asked for, by all but time, label, state and text.
 func (q *HistoryQuery) chooses(ctx context.Context, f project.Finder, r persistence.Run) bool {
 	switch {
-	case len(q.Status) > 0 && !slices.Contains(q.Status, inspect.StatusWord(r)) && !slices.Contains(q.Status, inspect.Outcome(r)) && !q.paused(ctx, f, r),
+	case len(q.Status) > 0 && !slices.Contains(q.Status, inspect.StatusWord(r)) &&
+		!slices.Contains(q.Status, inspect.Outcome(r)) && !q.paused(ctx, f, r),
 		q.Failed && !EndedBadly(r),
 		q.Reason != "" && !strings.Contains(strings.ToLower(inspect.Reason(r)), strings.ToLower(q.Reason)):
 		return false

@@ -27,7 +27,8 @@ type Sent struct {
 // Signal sends an event to the run that arg means.
 func (s *Service) Signal(ctx context.Context, arg string, event fsm.Signal) (*Sent, error) {
 	if strings.TrimSpace(event.Name) == "" || strings.ContainsAny(event.Name, "\r\n") {
-		return nil, engine.Misuse("signal", "%s is no name of an event; expected one such as deploy-finished", humanize.Quote(event.Name))
+		return nil, engine.Misuse("signal", "%s is no name of an event; expected one such as deploy-finished",
+			humanize.Quote(event.Name))
 	}
 	e, f, err := s.control(ctx)
 	if err != nil {
@@ -69,7 +70,8 @@ func (s *Service) Delivered(ctx context.Context, arg, from string) (bool, error)
 			return false, f.Store.Failed(err)
 		}
 		if slices.ContainsFunc(commands, func(c persistence.Command) bool {
-			return (c.Kind == persistence.CommandSignal || c.Kind == persistence.CommandAnswer) && c.Args.Value("from") == from
+			return (c.Kind == persistence.CommandSignal || c.Kind == persistence.CommandAnswer) &&
+				c.Args.Value("from") == from
 		}) {
 			return true, nil
 		}
@@ -87,7 +89,8 @@ func (t *Sent) waitedFor() bool { return t.Wait != nil && t.Wait.Event == t.Name
 func (t *Sent) Object() api.Sent {
 	r := t.Run
 	return api.Sent{
-		Instance: string(r.ID), RunID: r.RunID, Event: t.Name, Number: t.N, At: api.Stamp(t.At), From: api.Text(t.From), Alive: project.Alive(r), Waits: t.waitedFor(),
+		Instance: string(r.ID), RunID: r.RunID, Event: t.Name, Number: t.N, At: api.Stamp(t.At),
+		From: api.Text(t.From), Alive: project.Alive(r), Waits: t.waitedFor(),
 	}
 }
 
@@ -102,7 +105,8 @@ func (t *Sent) Text(ctx context.Context) string {
 		}
 		return text + "."
 	case !project.Alive(t.Run):
-		return fmt.Sprintf("%s. The run is %s, and takes it %s", head, inspect.Outcome(t.Run), t.s.continues(ctx, t.Run))
+		return fmt.Sprintf("%s. The run is %s, and takes it %s", head, inspect.Outcome(t.Run),
+			t.s.continues(ctx, t.Run))
 	case t.waitedFor():
 		return head + "; state " + t.Wait.State + " waited for it."
 	}

@@ -42,7 +42,8 @@ func (s Stages) Save(ctx context.Context, name string, val []byte) (note string,
 	case errors.Is(err, checkpoint.ErrNotJSON):
 		return "", fmt.Errorf("stage %s was not saved, its value is %s", name, humanize.OneLine(err))
 	case damage != nil && damage.Kept != "":
-		return humanize.OneLine(err) + "; it is kept as " + filepath.Base(damage.Kept) + ", and a new one begins with stage " + name, nil
+		return humanize.OneLine(err) + "; it is kept as " + filepath.Base(damage.Kept) +
+			", and a new one begins with stage " + name, nil
 	case err != nil:
 		return "", fmt.Errorf("stage %s was not saved: %s", name, humanize.OneLine(err))
 	}
@@ -64,7 +65,8 @@ func (s Stages) Load(ctx context.Context, name string) (val []byte, done bool, e
 // Done clears all stages.
 func (s Stages) Done(ctx context.Context) (note string, err error) {
 	if err = s.in.Done(ctx); errors.Is(err, checkpoint.ErrDamaged) {
-		return humanize.OneLine(err) + "; it is removed, but the values of its stages stay as files that count for nothing", nil
+		return humanize.OneLine(err) + "; it is removed, but the values of its stages stay as files that " +
+			"count for nothing", nil
 	}
 	return "", err
 }

@@ -54,15 +54,20 @@ func StarterText(from, name string) (string, error) {
 	text, ok := PatternText(from, name)
 	if !ok {
 		return "", &engine.Refusal{
-			Kind: engine.Usage, Text: engine.Text{Format: "there is no pattern %s%s", Args: []any{humanize.Quote(from), humanize.DidYouMean(from, StarterNames)}},
+			Kind: engine.Usage,
+			Text: engine.Text{
+				Format: "there is no pattern %s%s",
+				Args:   []any{humanize.Quote(from), humanize.DidYouMean(from, StarterNames)},
+			},
 			See: engine.Do("new", "", engine.Setting{Name: "list"}),
 		}
 	}
 	return text, nil
 }
 
-// WriteLoop writes the file of a new loop, and the schema its first line names. The loops that its pattern runs are written
-// before it; those that are there already as they would be written stay. It returns the paths, that of the loop first.
+// WriteLoop writes the file of a new loop, and the schema its first line names. The loops that its pattern runs
+// are written before it; those that are there already as they would be written stay. It returns the paths, that
+// of the loop first.
 func WriteLoop(p *project.Project, from, name, text string) ([]string, error) {
 	files, err := writeLoop(p, from, name, text)
 	if mistakes, ok := errors.AsType[*MistakesError](err); ok {
@@ -125,8 +130,8 @@ func (e *MistakesError) has(rule string) bool {
 	return slices.ContainsFunc(e.Problems, func(p fsm.Problem) bool { return p.Rule == rule })
 }
 
-// checkNew returns a *MistakesError of a loop that would have mistakes if it was written. Parts are the loops that would be
-// written with it.
+// checkNew returns a *MistakesError of a loop that would have mistakes if it was written. Parts are the loops
+// that would be written with it.
 func checkNew(p *project.Project, path, text string, parts map[string]string) error {
 	lib := project.NewLibrary(p)
 	lib.Files.With(path, []byte(text))

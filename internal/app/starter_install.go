@@ -23,7 +23,8 @@ type IncompleteError struct {
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("a copy would miss the files beside %s; install those first, then this one; nothing was written", e.Original)
+	return fmt.Sprintf("a copy would miss the files beside %s; install those first, then this one; "+
+		"nothing was written", e.Original)
 }
 
 // InCatalog returns the file of the loop of the catalog that has exactly this name, whether or not the project
@@ -33,7 +34,9 @@ func InCatalog(p *project.Project, name string) (string, error) {
 		return "", err
 	}
 	if p.Catalog == "" {
-		return "", engine.Refuse(engine.Usage, "there is no catalog: set %s, or catalog in .loops/config.yaml; see: %s", project.EnvCatalog, engine.Do("help environment", ""))
+		return "", engine.Refuse(engine.Usage,
+			"there is no catalog: set %s, or catalog in .loops/config.yaml; see: %s", project.EnvCatalog,
+			engine.Do("help environment", ""))
 	}
 	catalog := &loopfile.Loader{Loops: p.Catalog}
 	if file := catalog.Named(name); file != "" {
@@ -58,7 +61,8 @@ func InstallExample(p *project.Project, name string) (CopiedExample, error) {
 		return CopiedExample{}, err
 	}
 	if there := (&loopfile.Loader{Loops: p.Loops}).Named(name); there != "" {
-		return CopiedExample{}, engine.Refuse(engine.Failed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
+		return CopiedExample{}, engine.Refuse(engine.Failed, "there is a loop %s: %s; nothing was written", name,
+			p.Short(there))
 	}
 	below, err := filepath.Rel(p.Catalog, from)
 	if err != nil {

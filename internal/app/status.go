@@ -152,7 +152,9 @@ func (s *Service) Statuses(ctx context.Context, memory bool) (*StatusList, error
 
 // Objects returns them for a program.
 func (a *StatusList) Objects() []any {
-	objects := terminal.List(a.Runs, func(v *inspect.Status) any { return a.s.Page.Status(a.s.Project, a.s.records, v, nil) })
+	objects := terminal.List(a.Runs, func(v *inspect.Status) any {
+		return a.s.Page.Status(a.s.Project, a.s.records, v, nil)
+	})
 	for _, w := range a.Waiting {
 		objects = append(objects, view.QueuedStatus(w))
 	}

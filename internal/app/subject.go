@@ -47,7 +47,9 @@ func (s *Service) RunGraph(ctx context.Context, arg string) (g *diagram.Graph, n
 
 // GraphOfRun returns the graph of a run's loop with what the run did, which was added up. An error says that
 // the recorded loop cannot be read; the graph is there nevertheless, and note says what it is drawn from.
-func GraphOfRun(ctx context.Context, f project.Finder, r persistence.Run, t *inspect.Account, by string) (g *diagram.Graph, note string, err error) {
+func GraphOfRun(ctx context.Context, f project.Finder, r persistence.Run, t *inspect.Account,
+	by string,
+) (g *diagram.Graph, note string, err error) {
 	def, err := f.Store.ReadDefinitionOf(ctx, r)
 	if errors.Is(err, persistence.ErrNotFound) {
 		err = nil // the run was removed meanwhile
@@ -55,12 +57,15 @@ func GraphOfRun(ctx context.Context, f project.Finder, r persistence.Run, t *ins
 	l, path := f.Ran(r, def)
 	switch {
 	case path != "" && err != nil:
-		note = "the loop is drawn from " + f.Project.Short(path) + " as it is now; the one that the run began with cannot be read"
+		note = "the loop is drawn from " + f.Project.Short(path) + " as it is now; the one that the run began with " +
+			"cannot be read"
 	case path != "":
-		note = "the loop is drawn from " + f.Project.Short(path) + " as it is now; with which one the run began is not recorded"
+		note = "the loop is drawn from " + f.Project.Short(path) + " as it is now; with which one the run began " +
+			"is not recorded"
 	}
 	if l == nil {
-		g, note = &diagram.Graph{Name: r.Loop}, "the loop of this run is no longer known: what is drawn is what the run did"
+		g, note = &diagram.Graph{Name: r.Loop}, "the loop of this run is no longer known: what is drawn is "+
+			"what the run did"
 	} else {
 		g = diagram.Of(l)
 	}

@@ -15,8 +15,13 @@ import (
 )
 
 // Suite reads the events of a run for services. With a Reader, an error says that the recorded loop cannot be read.
-func Suite(ctx context.Context, page *view.Page, f project.Finder, run persistence.Run, o *fsm.Outcome) (*report.Suite, report.Run, error) {
-	face := report.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Reason: cmp.Or(inspect.Reason(run), run.Error), Begun: run.StartedAt, Took: inspect.Elapsed(run)}
+func Suite(ctx context.Context, page *view.Page, f project.Finder, run persistence.Run,
+	o *fsm.Outcome,
+) (*report.Suite, report.Run, error) {
+	face := report.Run{
+		ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended,
+		Reason: cmp.Or(inspect.Reason(run), run.Error), Begun: run.StartedAt, Took: inspect.Elapsed(run),
+	}
 	known, err := f.Project.Pricer()
 	if err != nil {
 		return nil, face, err

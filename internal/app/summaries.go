@@ -36,7 +36,10 @@ func (s *Summaries) Of(ctx context.Context, r persistence.Run) (*inspect.Summary
 	if text, ok := s.kept.Of(r); ok {
 		if m, ok := inspect.ParseSummary(text); ok {
 			if d := m.Damage; d != nil {
-				s.report(&persistence.DamageError{File: map[bool]string{true: r.Events, false: r.Log}[d.Journal], Offset: d.Offset, What: d.What}, readOn)
+				s.report(&persistence.DamageError{
+					File:   map[bool]string{true: r.Events, false: r.Log}[d.Journal],
+					Offset: d.Offset, What: d.What,
+				}, readOn)
 			}
 			return &m, nil
 		}
@@ -78,7 +81,8 @@ func (s *Summaries) report(err error, then string) {
 // records are damaged.
 func (s *Summaries) Close() {
 	if more := s.damaged - mostDamaged; more > 0 {
-		s.tell(fmt.Errorf("%s with damaged records besides", humanize.Count(more, "run")), "what can be read of them counts")
+		s.tell(fmt.Errorf("%s with damaged records besides", humanize.Count(more, "run")),
+			"what can be read of them counts")
 	}
 	if s.kept != nil {
 		s.kept.Close()

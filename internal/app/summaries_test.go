@@ -34,13 +34,17 @@ func recordRuns(t *testing.T, p *project.Project, r *rand.Rand, from, n int) {
 	began := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	for i := range n {
 		at := began.Add(time.Duration(from+i) * time.Minute)
-		j, err := store.Create(t.Context(), persistence.Spec{Loop: []string{"fix", "check"}[r.IntN(2)], StartedAt: at, Definition: []byte("x")})
+		j, err := store.Create(t.Context(), persistence.Spec{
+			Loop: []string{"fix", "check"}[r.IntN(2)], StartedAt: at,
+			Definition: []byte("x"),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		b := &fsm.Batch{Checkpoint: true, Snapshot: &fsm.Snapshot{
-			Loop: j.Run().Loop, Phase: fsm.PhasePending, Current: "done", StartedAt: at, Context: value.NewMap(), Captured: value.NewMap(),
-			Outcome: &fsm.Outcome{TerminatedBy: []string{fsm.EndTerminal, fsm.EndError}[r.IntN(2)]},
+			Loop: j.Run().Loop, Phase: fsm.PhasePending, Current: "done", StartedAt: at, Context: value.NewMap(),
+			Captured: value.NewMap(),
+			Outcome:  &fsm.Outcome{TerminatedBy: []string{fsm.EndTerminal, fsm.EndError}[r.IntN(2)]},
 		}}
 		add := func(depth int, kind string, fields ...fsm.Field) {
 			at = at.Add(time.Duration(r.Int64N(1e9)))
@@ -51,10 +55,14 @@ func recordRuns(t *testing.T, p *project.Project, r *rand.Rand, from, n int) {
 			if step > 0 {
 				depth = r.IntN(2)
 			}
-			add(depth, fsm.EventStateEnter, fsm.Field{Key: "state", Value: []string{"a", "b", "c"}[r.IntN(3)]}, fsm.Field{Key: "iteration", Value: int64(step + 1)})
-			add(depth, fsm.EventActionComplete, fsm.Field{Key: "exit_code", Value: r.Int64N(2)}, fsm.Field{Key: "is_prompt", Value: r.IntN(2) == 0},
-				fsm.Field{Key: "input_tokens", Value: r.Int64N(2) * 1000}, fsm.Field{Key: "model", Value: "m"}, fsm.Field{Key: "duration_ms", Value: r.Int64N(999)})
-			add(depth, fsm.EventEvaluate, fsm.Field{Key: "type", Value: "exit_code"}, fsm.Field{Key: "verdict", Value: []string{"yes", "no"}[r.IntN(2)]})
+			add(depth, fsm.EventStateEnter, fsm.Field{Key: "state", Value: []string{"a", "b", "c"}[r.IntN(3)]},
+				fsm.Field{Key: "iteration", Value: int64(step + 1)})
+			add(depth, fsm.EventActionComplete, fsm.Field{Key: "exit_code", Value: r.Int64N(2)},
+				fsm.Field{Key: "is_prompt", Value: r.IntN(2) == 0},
+				fsm.Field{Key: "input_tokens", Value: r.Int64N(2) * 1000}, fsm.Field{Key: "model", Value: "m"},
+				fsm.Field{Key: "duration_ms", Value: r.Int64N(999)})
+			add(depth, fsm.EventEvaluate, fsm.Field{Key: "type", Value: "exit_code"},
+				fsm.Field{Key: "verdict", Value: []string{"yes", "no"}[r.IntN(2)]})
 		}
 		if err := errors.Join(j.Record(t.Context(), b), j.Close(t.Context())); err != nil {
 			t.Fatal(err)
@@ -110,7 +118,8 @@ func TestSummariesChangeNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := filepath.Join(p.Loops, "prices.yaml")
-	if err := errors.Join(os.MkdirAll(p.Loops, 0o700), os.WriteFile(table, []byte("date: 2026-11-01\nmodels:\n  m: {input: 0.3, output: 1}\n"), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(p.Loops, 0o700),
+		os.WriteFile(table, []byte("date: 2026-11-01\nmodels:\n  m: {input: 0.3, output: 1}\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	kept := filepath.Join(p.Loops, ".running", ".history.summaries")
@@ -125,7 +134,10 @@ func TestSummariesChangeNoAnswer(t *testing.T) {
 			fmt.Fprintf(&b, "%s: %s\n", what, text)
 		}
 		notes := 0
-		s := &Service{Project: p, Note: func(format string, args ...any) { notes++; fmt.Fprintf(&b, format+"\n", args...) }}
+		s := &Service{Project: p, Note: func(format string, args ...any) {
+			notes++
+			fmt.Fprintf(&b, format+"\n", args...)
+		}}
 		defer s.Close()
 		s.Page = &view.Page{}
 		for _, name := range []string{"", "fix", "check"} {
@@ -185,7 +197,8 @@ func TestSummariesChangeNoAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(kept, bytes.Replace(text, []byte("digests"), []byte("digestz"), 1), 0o600); err != nil {
+			if err := os.WriteFile(kept, bytes.Replace(text, []byte("digests"), []byte("digestz"), 1), 0o600); err !=
+				nil {
 				t.Fatal(err)
 			}
 		}
@@ -214,9 +227,17 @@ func TestDamagedRunsAreCounted(t *testing.T) {
 		runs int
 		want string // the last line
 		all  int    // lines
-	}{{0, "", 0}, {1, "run 1; and so on", 1}, {10, "run 10; and so on", 10}, {11, "1 run with damaged records besides; what can be read of them counts", 11}, {300, "290 runs with damaged records besides; what can be read of them counts", 11}} {
+	}{
+		{0, "", 0},
+		{1, "run 1; and so on", 1},
+		{10, "run 10; and so on", 10},
+		{11, "1 run with damaged records besides; what can be read of them counts", 11},
+		{300, "290 runs with damaged records besides; what can be read of them counts", 11},
+	} {
 		var lines []string
-		s := NewSummaries(project.Finder{}, func(err error, then string) { lines = append(lines, err.Error()+"; "+then) })
+		s := NewSummaries(project.Finder{}, func(err error, then string) {
+			lines = append(lines, err.Error()+"; "+then)
+		})
 		for i := range c.runs {
 			s.report(fmt.Errorf("run %d", i+1), "and so on")
 		}

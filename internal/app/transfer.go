@@ -41,7 +41,9 @@ func RecordedRun(ctx context.Context, store *project.Records, run persistence.Ru
 
 // CopyRuns copies the runs that a project has in the store at one location to the store at another, and tells
 // page the result of each. set gets how many of them are done; end is called before page gets anything.
-func CopyRuns(ctx context.Context, p *project.Project, fromAt, toAt string, page *view.Page, asJSON bool, set func(done, all int64), end func()) error {
+func CopyRuns(ctx context.Context, p *project.Project, fromAt, toAt string, page *view.Page, asJSON bool,
+	set func(done, all int64), end func(),
+) error {
 	from, err := p.RecordsAt(ctx, fromAt, "FROM", false)
 	if err != nil {
 		return err
@@ -101,7 +103,10 @@ func (a *archiveFile) Write(b []byte) (n int, err error) {
 // through sees what is written; nil = nothing does. A run that is damaged is a *persistence.DamageError,
 // because nothing could import it, and an archive that cannot be written a *WriteError. lessons are the files of the
 // memories that the archive is to have.
-func ExportRun(ctx context.Context, path string, useZstd bool, through func(io.Writer) io.Writer, store *project.Records, run persistence.Run, work string, lessons []string) (w archive.Written, size int64, err error) {
+func ExportRun(ctx context.Context, path string, useZstd bool, through func(io.Writer) io.Writer,
+	store *project.Records, run persistence.Run, work string,
+	lessons []string,
+) (w archive.Written, size int64, err error) {
 	if err := damageOf(run); err != nil {
 		return w, 0, err
 	}
@@ -173,7 +178,9 @@ func MemoriesOf(ctx context.Context, store *project.Records, run persistence.Run
 
 // ImportFile imports the run of an archive, which may be so large, and its memories where they are asked for. read is
 // called when it has been read.
-func ImportFile(ctx context.Context, store *project.Records, file io.Reader, limit int64, memories bool, read func()) (api.Imported, error) {
+func ImportFile(ctx context.Context, store *project.Records, file io.Reader, limit int64, memories bool,
+	read func(),
+) (api.Imported, error) {
 	p := store.Finder().Project
 	runs := p.RunsDir()
 	if err := disk.MakeFolder(p.Loops, runs); err != nil {
@@ -216,8 +223,10 @@ func ImportFile(ctx context.Context, store *project.Records, file io.Reader, lim
 	}
 	run := reconcile.View(b.Run, project.Alive(b.Run)) // it may have been exported when its process was dead
 	return api.Imported{
-		Instance: string(b.Run.ID), Loop: b.Run.Loop, Status: string(run.Status), Result: result, Events: digest.Events, Files: b.Files, SHA256: digest.Hash,
-		Snapshots: snapshots, SnapshotsLost: lost, Memories: b.Lessons(), MemoriesTaken: memories && len(b.Lessons()) > 0,
+		Instance: string(b.Run.ID), Loop: b.Run.Loop, Status: string(run.Status), Result: result,
+		Events: digest.Events, Files: b.Files, SHA256: digest.Hash,
+		Snapshots: snapshots, SnapshotsLost: lost, Memories: b.Lessons(), MemoriesTaken: memories &&
+			len(b.Lessons()) > 0,
 	}, nil
 }
 
@@ -238,7 +247,9 @@ func NotImported(name string, err error) error {
 }
 
 // importRun imports a run whose working folder will be work. The files go there first: a run that is listed has them.
-func importRun(ctx context.Context, store *project.Records, b *archive.Bundle, work string) (d persistence.Digest, result string, err error) {
+func importRun(ctx context.Context, store *project.Records, b *archive.Bundle, work string) (d persistence.Digest,
+	result string, err error,
+) {
 	there, err := store.Runs(ctx, persistence.Query{ID: b.Run.ID})
 	if err != nil {
 		return d, "", store.Failed(err)
@@ -329,7 +340,8 @@ func TellCopied(page *view.Page, asJSON bool, from, to *project.Records, results
 			there++
 		case leftOut:
 			left++
-			terminal.Say(page.Err, "loops: run %s is running (%s) and was left out; stop it, or copy again later\n", c.run.ID, c.run.Owner)
+			terminal.Say(page.Err, "loops: run %s is running (%s) and was left out; stop it, or copy again later\n",
+				c.run.ID, c.run.Owner)
 		case differs:
 			errs = append(errs, fmt.Errorf("%w; it was left unchanged", c.err))
 		default:
@@ -341,7 +353,10 @@ func TellCopied(page *view.Page, asJSON bool, from, to *project.Records, results
 	}
 	if asJSON {
 		err := terminal.WriteJSON(page.Out, terminal.List(results, func(c CopiedRun) any {
-			o := api.Copied{Instance: string(c.run.ID), Loop: c.run.Loop, Result: c.result, SHA256: api.Text(c.digest.Hash)}
+			o := api.Copied{
+				Instance: string(c.run.ID), Loop: c.run.Loop, Result: c.result,
+				SHA256: api.Text(c.digest.Hash),
+			}
 			if c.digest.Hash != "" {
 				o.Events = &c.digest.Events
 			}
@@ -358,8 +373,10 @@ func TellCopied(page *view.Page, asJSON bool, from, to *project.Records, results
 	}
 	switch {
 	case n > 0:
-		terminal.Say(page.Out, "Copied %s with %s from %s to %s, and compared them there.\n", humanize.Count(n, "run"), humanize.Count(events, "event"), from.Name, to.Name)
-		terminal.Say(page.Out, "Folders of runs, with sealed secrets, and their snapshots in git are not copied: both stores use the same.\n")
+		terminal.Say(page.Out, "Copied %s with %s from %s to %s, and compared them there.\n",
+			humanize.Count(n, "run"), humanize.Count(events, "event"), from.Name, to.Name)
+		terminal.Say(page.Out, "Folders of runs, with sealed secrets, and their snapshots in git are not copied: "+
+			"both stores use the same.\n")
 	default:
 		terminal.Say(page.Out, "Nothing was copied from %s to %s.\n", from.Name, to.Name)
 	}

@@ -15,7 +15,9 @@ import (
 
 // Unblock has the runs continue by begin that were suspended by name, and returns what is used again. After an error it
 // returns nil if no run continues.
-func (s *Service) Unblock(ctx context.Context, name string, begin func(context.Context, engine.Request) error) (*engine.Unblocked, error) {
+func (s *Service) Unblock(ctx context.Context, name string, begin func(context.Context, engine.Request) error) (
+	*engine.Unblocked, error,
+) {
 	if _, err := s.Finder(ctx); err != nil {
 		return nil, err
 	}
@@ -32,7 +34,9 @@ func UnblockedObject(done *engine.Unblocked) api.Unblocked {
 }
 
 // UnblockRun is Unblock by what suspended one run, which arg names.
-func (s *Service) UnblockRun(ctx context.Context, arg string, begin func(context.Context, engine.Request) error) (*engine.Unblocked, error) {
+func (s *Service) UnblockRun(ctx context.Context, arg string, begin func(context.Context, engine.Request) error) (
+	*engine.Unblocked, error,
+) {
 	f, err := s.Finder(ctx)
 	if err != nil {
 		return nil, err
@@ -51,7 +55,9 @@ func (s *Service) UnblockRun(ctx context.Context, arg string, begin func(context
 }
 
 // PrintUnblocked has the runs continue by begin that were suspended by name, and shows which.
-func (s *Service) PrintUnblocked(ctx context.Context, name string, asJSON bool, begin func(context.Context, engine.Request) error) error {
+func (s *Service) PrintUnblocked(ctx context.Context, name string, asJSON bool,
+	begin func(context.Context, engine.Request) error,
+) error {
 	done, err := s.Unblock(ctx, name, begin)
 	switch {
 	case done == nil:

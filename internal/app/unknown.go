@@ -17,7 +17,8 @@ func NoSuchRun(ctx context.Context, f project.Finder, arg string) error {
 	if project.LoopOf(arg) == "" {
 		_, err := f.Project.Resolve(arg)
 		if err == nil {
-			return engine.Refuse(engine.NotFound, "loop %s has no recorded run yet; start one: %s", arg, engine.Do(engine.OpRun, arg))
+			return engine.Refuse(engine.NotFound, "loop %s has no recorded run yet; start one: %s", arg,
+				engine.Do(engine.OpRun, arg))
 		}
 		missing, ok := errors.AsType[*loopfile.NotFoundError](err)
 		if !ok {
@@ -33,10 +34,12 @@ func NoSuchRun(ctx context.Context, f project.Finder, arg string) error {
 	}
 	if loop := project.LoopOf(arg); loop != "" && loop != "*" {
 		if runs, err := f.Loop(ctx, loop, 1); err == nil && len(runs) > 0 {
-			return engine.Refuse(engine.NotFound, "%s; the newest run of %s is %s, and this lists all: %s", text, loop, runs[0].ID, engine.Do(engine.OpHistory, loop))
+			return engine.Refuse(engine.NotFound, "%s; the newest run of %s is %s, and this lists all: %s", text,
+				loop, runs[0].ID, engine.Do(engine.OpHistory, loop))
 		}
 	}
-	return engine.Refuse(engine.NotFound, "%s; see: %s, %s", text, engine.Do("list", ""), engine.Do(engine.OpHistory, "NAME"))
+	return engine.Refuse(engine.NotFound, "%s; see: %s, %s", text, engine.Do("list", ""),
+		engine.Do(engine.OpHistory, "NAME"))
 }
 
 // noLoop says that arg is no loop, for commands that are about all runs of one.

@@ -19,10 +19,12 @@ import (
 // mostLooked is how many files are looked at for patterns. With more it is not known whether a pattern matches one.
 const mostLooked = 50_000
 
-// unmatched returns the patterns that match no file below a folder. Those of [loopfile.TestFiles] are none of them: they are
-// for any project.
+// unmatched returns the patterns that match no file below a folder. Those of [loopfile.TestFiles] are none of
+// them: they are for any project.
 func unmatched(root string, patterns []glob.Pattern) (none []string) {
-	left := slices.DeleteFunc(slices.Clone(patterns), func(p glob.Pattern) bool { return slices.Contains(loopfile.TestFiles(), p.String()) })
+	left := slices.DeleteFunc(slices.Clone(patterns), func(p glob.Pattern) bool {
+		return slices.Contains(loopfile.TestFiles(), p.String())
+	})
 	if len(left) == 0 {
 		return nil
 	}
@@ -32,7 +34,8 @@ func unmatched(root string, patterns []glob.Pattern) (none []string) {
 			return err
 		}
 		name := d.Name()
-		if d.IsDir() && (name == ".git" || name == ".worktrees" || filepath.Base(filepath.Dir(path)) == project.Folder) {
+		if d.IsDir() && (name == ".git" || name == ".worktrees" ||
+			filepath.Base(filepath.Dir(path)) == project.Folder) {
 			return fs.SkipDir
 		}
 		rel, err := filepath.Rel(root, path)
@@ -68,7 +71,8 @@ func adviseFiles(p *project.Project, files []CheckedFile) {
 		look := func(pos fsm.Pos, path, key string, patterns []glob.Pattern) {
 			patterns = slices.DeleteFunc(slices.Clone(patterns), forAnyProject)
 			for _, text := range unmatched(p.WorkDir(), patterns) {
-				more = append(more, lint.MatchesNothing(pos, path, fmt.Sprintf("%s: %q matches no file of the project", key, text)))
+				more = append(more,
+					lint.MatchesNothing(pos, path, fmt.Sprintf("%s: %q matches no file of the project", key, text)))
 			}
 		}
 		guard := func(pos fsm.Pos, path string, g *fsm.Guard) {
@@ -96,7 +100,9 @@ func adviseFiles(p *project.Project, files []CheckedFile) {
 				full = filepath.Join(p.WorkDir(), full)
 			}
 			if _, err := os.Lstat(filepath.Dir(full)); errors.Is(err, fs.ErrNotExist) {
-				more = append(more, lint.MatchesNothing(l.Pos, "scope", fmt.Sprintf("scope: %q is in a folder that is not there", path)))
+				more = append(more,
+					lint.MatchesNothing(l.Pos, "scope",
+						fmt.Sprintf("scope: %q is in a folder that is not there", path)))
 			}
 		}
 		if len(more) > 0 {
@@ -106,14 +112,15 @@ func adviseFiles(p *project.Project, files []CheckedFile) {
 	}
 }
 
-// forAnyProject reports whether a pattern is also for projects that have no such file, so that none is made: of any folder, of
-// settings, or of the Makefile.
+// forAnyProject reports whether a pattern is also for projects that have no such file, so that none is made: of
+// any folder, of settings, or of the Makefile.
 func forAnyProject(p glob.Pattern) bool {
 	text := strings.TrimPrefix(p.String(), "./")
 	return strings.HasPrefix(text, "**/") || strings.HasPrefix(text, ".") || strings.HasSuffix(text, "akefile")
 }
 
-// foldersMissing returns the patterns that begin with a folder which is not there: actions may make a file, and folders rarely.
+// foldersMissing returns the patterns that begin with a folder which is not there: actions may make a file, and
+// folders rarely.
 func foldersMissing(root string, patterns []glob.Pattern) []glob.Pattern {
 	return slices.DeleteFunc(slices.Clone(patterns), func(p glob.Pattern) bool {
 		folder, _, nested := strings.Cut(strings.TrimPrefix(p.String(), "./"), "/")

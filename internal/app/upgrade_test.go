@@ -41,7 +41,8 @@ func TestFind(t *testing.T) {
 		{s.URL + "/none", "/none/latest.json: the server answers 404 Not Found"},
 		{s.URL + "/large", "/large/latest.json has more than 65536 bytes; it is no latest.json of a release"},
 		{filepath.Join(dir, "none"), "none: no such file or directory"},
-		{file("text", "hello"), "text is no latest.json of a release: invalid character 'h' looking for beginning of value"},
+		{file("text", "hello"), "text is no latest.json of a release: invalid character 'h' looking for " +
+			"beginning of value"},
 		{file("empty.json", "{}"), `empty.json names no version, but ""`},
 		{file("word.json", `{"version": "newest"}`), `word.json names no version, but "newest"`},
 		{os.DevNull, "read /dev/null: not a regular file"},

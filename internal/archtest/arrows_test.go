@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,7 +75,8 @@ func arrows(file string, all []goPackage) (text string, problems []string) {
 		delete(denied, name)
 	}
 	for name := range denied {
-		problems = append(problems, fmt.Sprintf("%s says what %s may not import, which does not exist", arrowsFile, name))
+		problems = append(problems, fmt.Sprintf("%s says what %s may not import, which does not exist", arrowsFile,
+			name))
 	}
 	slices.Sort(lines)
 	return strings.Join(head, "") + strings.Join(lines, ""), problems
@@ -102,7 +100,10 @@ func within(imp, tree string) bool { return imp == tree || strings.HasPrefix(imp
 func TestArrowsOfAFile(t *testing.T) {
 	t.Parallel()
 	file := "# Head.\n\nx !os: it sees no disk\nx: y\ngone !net: it was quiet\n"
-	p := goPackage{ImportPath: "loops/x", GoFiles: []string{"x.go"}, Imports: []string{"fmt", "os/exec", "loops/y", "gopkg.in/yaml.v3"}}
+	p := goPackage{
+		ImportPath: "loops/x", GoFiles: []string{"x.go"},
+		Imports: []string{"fmt", "os/exec", "loops/y", "gopkg.in/yaml.v3"},
+	}
 	text, problems := arrows(file, []goPackage{p, {ImportPath: "loops/tests"}})
 	if want := "# Head.\n\ngone !net: it was quiet\nx !os: it sees no disk\nx: y gopkg.in/yaml.v3\n"; text != want {
 		t.Errorf("got %q, want %q", text, want)
@@ -156,42 +157,13 @@ func packages(t *testing.T) []goPackage {
 func TestFileLength(t *testing.T) {
 	t.Parallel()
 	reason := regexp.MustCompile(`\b(file|table) is long\b`)
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	for _, f := range sources(t) {
+		if strings.HasSuffix(f.name, "_test.go") {
+			continue
 		}
-		if d.IsDir() {
-			if name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin") {
-				return fs.SkipDir
-			}
-			return nil
+		n := strings.Count(f.src, "\n")
+		if n > maxLines && (len(f.file.Comments) == 0 || !reason.MatchString(f.file.Comments[0].Text())) {
+			t.Errorf("%s has %d lines: split it, or say in its first comment why it is so long", f.name, n)
 		}
-		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		src, err := fs.ReadFile(root, name)
-		if err != nil {
-			return err
-		}
-		n := bytes.Count(src, []byte("\n"))
-		if n > maxLines && !reason.MatchString(firstComment(t, name, src)) {
-			t.Errorf("%s has %d lines: split it, or say in its first comment why it is so long", name, n)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-}
-
-func firstComment(t *testing.T, name string, src []byte) string {
-	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(f.Comments) == 0 {
-		return ""
-	}
-	return f.Comments[0].Text()
 }

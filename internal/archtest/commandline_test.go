@@ -17,7 +17,10 @@ var wordless = []string{"loops/engine", "loops/engine/notify", "loops/internal/a
 // ofCommandLines are the files that are about command lines: they complete one, write one into the file of a
 // service manager or into the comments of a new loop, say what to type (doctor), give rights to who types one,
 // or have that of another program.
-var ofCommandLines = map[string]bool{"completion.go": true, "desktop.go": true, "grants.go": true, "install.go": true, "patterns.go": true}
+var ofCommandLines = map[string]bool{
+	"completion.go": true, "desktop.go": true, "grants.go": true, "install.go": true,
+	"patterns.go": true,
+}
 
 // ofCommandLine is what only a command line has: a flag, or a command of this program.
 var ofCommandLine = regexp.MustCompile(`(^|[ (])--[a-z]|\bloops (run|resume|fork|stop|pause|unpause|retry-now|status|list|history|show|sweep|queue|rm|prune|validate|new|cost|events|explain|extend|signal|logs)\b`)
@@ -41,7 +44,8 @@ func TestEngineKnowsNoCommandLine(t *testing.T) {
 			}
 			ast.Inspect(f, func(n ast.Node) bool {
 				if text, ok := n.(*ast.BasicLit); ok && hasCommand(text) {
-					t.Errorf("%s: %s has words of a command line: make it a Remedy or a Setting of engine, which each face writes in its own words", files.Position(text.Pos()), p.ImportPath)
+					t.Errorf("%s: %s has words of a command line: make it a Remedy or a Setting of engine, which "+
+						"each face writes in its own words", files.Position(text.Pos()), p.ImportPath)
 				}
 				return true
 			})
@@ -54,12 +58,16 @@ func TestEngineKnowsNoCommandLine(t *testing.T) {
 
 // hasCommand reports whether a literal is a text with words of a command line of this program.
 func hasCommand(text *ast.BasicLit) bool {
-	return text.Kind == token.STRING && !strings.Contains(text.Value, ": git ") && ofCommandLine.MatchString(text.Value[1:])
+	return text.Kind == token.STRING && !strings.Contains(text.Value, ": git ") &&
+		ofCommandLine.MatchString(text.Value[1:])
 }
 
 // mayNameCommands are the packages that write for a command line, such as what validate prints: what they
 // refuse may name its commands.
-var mayNameCommands = []string{"loops/cmd/loops", "loops/internal/live", "loops/internal/terminal", "loops/internal/view", "loops/internal/watch"}
+var mayNameCommands = []string{
+	"loops/cmd/loops", "loops/internal/live", "loops/internal/terminal",
+	"loops/internal/view", "loops/internal/watch",
+}
 
 // TestRefusalsNameNoCommand: what a package below the faces refuses can be said by each face in its own words.
 func TestRefusalsNameNoCommand(t *testing.T) {
@@ -78,7 +86,8 @@ func TestRefusalsNameNoCommand(t *testing.T) {
 			calls, at := refusalsWithCommands(f)
 			seen += calls
 			for _, pos := range at {
-				t.Errorf("%s: %s refuses something with words of a command line: give engine.Refuse a Remedy or a Setting", files.Position(pos), p.ImportPath)
+				t.Errorf("%s: %s refuses something with words of a command line: give engine.Refuse a "+
+					"Remedy or a Setting", files.Position(pos), p.ImportPath)
 			}
 		}
 	}

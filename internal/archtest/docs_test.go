@@ -12,7 +12,10 @@ import (
 
 // pages name the tests that show what they promise, as TestName, package.TestName, package.TestScript/name of a script,
 // or `storetest: name of the case`.
-var pages = []string{"docs/files.md", "docs/databases.md", "docs/checkpoint.md", "docs/security.md", "docs/protection.md", "docs/trust.md", "persistence/doc.go", "persistence/checkpoint/doc.go", "ARCHITECTURE.md"}
+var pages = []string{
+	"docs/files.md", "docs/databases.md", "docs/checkpoint.md", "docs/security.md",
+	"docs/protection.md", "docs/trust.md", "persistence/doc.go", "persistence/checkpoint/doc.go", "ARCHITECTURE.md",
+}
 
 var (
 	citedTest  = regexp.MustCompile(`(?:([a-z]+(?:/[a-z]+)*)\.)?\b((?:Test|Fuzz)[A-Z]\w*)(/\w+)?`)
@@ -95,7 +98,8 @@ func TestCitedTests(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"`TestNothere`", "`reconcile.TestCrash`", "`TestScript/nothere`", "`storetest: nothing is lost ever`", "`FuzzNothere`",
+		"`TestNothere`", "`reconcile.TestCrash`", "`TestScript/nothere`", "`storetest: nothing is lost ever`",
+		"`FuzzNothere`",
 	} {
 		if len(missing(text, found, cases)) != 1 {
 			t.Errorf("%s is not noticed", text)
@@ -103,8 +107,8 @@ func TestCitedTests(t *testing.T) {
 	}
 }
 
-// TestEachLineOfSecurity: docs/security.md is two pages, and each line of its table and lists names a test, or a program of
-// the tests of sandboxes in quotation marks.
+// TestEachLineOfSecurity: docs/security.md is two pages, and each line of its table and lists names a test, or
+// a program of the tests of sandboxes in quotation marks.
 func TestEachLineOfSecurity(t *testing.T) {
 	t.Parallel()
 	programs, found := "", tests(t)
@@ -209,7 +213,8 @@ func TestCommentsNameFilesThatExist(t *testing.T) {
 	t.Parallel()
 	eachComment(t, func(file, text string) {
 		for _, name := range citedPage.FindAllString(text, -1) {
-			if !exists(path.Dir(file), name) && !strings.Contains(text, "\""+name+"\"") && !strings.Contains(text, "`"+name+"`") {
+			if !exists(path.Dir(file), name) && !strings.Contains(text, "\""+name+"\"") &&
+				!strings.Contains(text, "`"+name+"`") {
 				t.Errorf("%s refers to %s, which does not exist: %s", file, name, text)
 			}
 		}
@@ -236,7 +241,8 @@ func eachComment(t *testing.T, f func(file, text string)) {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && (e.Name() == "testdata" || e.Name() == "bin" || len(e.Name()) > 1 && strings.HasPrefix(e.Name(), ".")):
+		case e.IsDir() &&
+			(e.Name() == "testdata" || e.Name() == "bin" || len(e.Name()) > 1 && strings.HasPrefix(e.Name(), ".")):
 			return fs.SkipDir
 		case path.Ext(file) != ".go":
 			return nil

@@ -38,10 +38,12 @@ func TestEmbed(t *testing.T) {
 	}
 	dir := t.TempDir()
 	// What this module requires is listed there too, as go mod tidy would: no network is needed.
-	own := strings.Replace(string(mod), "module loops\n", "module example\n", 1) + "\nrequire loops v0.0.0\nreplace loops => " + module + "\n"
+	own := strings.Replace(string(mod), "module loops\n", "module example\n", 1) +
+		"\nrequire loops v0.0.0\nreplace loops => " + module + "\n"
 	for name, text := range map[string]string{
 		"go.mod": own, "go.sum": string(sum), "main.go": string(program[1]),
-		".loops/fix.yaml": "name: fix\ndescription: one action\ninitial: a\nstates:\n  a: {action: \"true\", next: done}\n  done: {terminal: true}\n",
+		".loops/fix.yaml": "name: fix\ndescription: one action\ninitial: a\nstates:\n" +
+			"  a: {action: \"true\", next: done}\n  done: {terminal: true}\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

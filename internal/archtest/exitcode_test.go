@@ -42,7 +42,8 @@ func TestOneFileKnowsExitCodes(t *testing.T) {
 		}
 		files, f := parse(name)
 		for _, at := range exitDecisions(f, codes) {
-			t.Errorf("%s decides on an exit code: return an error of a kind, which exitcode.go maps", files.Position(at))
+			t.Errorf("%s decides on an exit code: return an error of a kind, which exitcode.go maps",
+				files.Position(at))
 		}
 	}
 }

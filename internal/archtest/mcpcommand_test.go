@@ -90,7 +90,10 @@ func called(do *ast.FuncDecl) (names []string) {
 // TestWaysToCommands makes sure that TestMCPRunsNoCommand can fail.
 func TestWaysToCommands(t *testing.T) {
 	t.Parallel()
-	calls := map[string][]string{"list": {"ask", "fmt"}, "ask": {"runList", "list"}, "runList": {"runStatus"}, "runStatus": nil, "stop": {"service"}, "service": nil}
+	calls := map[string][]string{
+		"list": {"ask", "fmt"}, "ask": {"runList", "list"}, "runList": {"runStatus"},
+		"runStatus": nil, "stop": {"service"}, "service": nil,
+	}
 	got := waysToCommands(calls, []string{"list", "stop"})
 	if want := []string{"list > ask > runList"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -11,9 +11,12 @@ import (
 
 // startsItself are the functions that may look for this program's own file, to start it again.
 var startsItself = map[string]string{
-	"loops/internal/worker.Spawn":  "the process of a run: it gets the name of one command, and reads what it is to do from a pipe",
-	"loops/cmd/loops/cli.toolCall": "one call of a tool of an MCP server, of which the process must not be the one that carries the run",
-	"loops/internal/app.UnitJobOf": "the service manager of the system starts a server, or what fires schedules, as a user does",
+	"loops/internal/worker.Spawn": "the process of a run: it gets the name of one command, and reads what it is to " +
+		"do from a pipe",
+	"loops/cmd/loops/cli.toolCall": "one call of a tool of an MCP server, of which the process must not be the one " +
+		"that carries the run",
+	"loops/internal/app.UnitJobOf": "the service manager of the system starts a server, or what fires schedules, " +
+		"as a user does",
 }
 
 // A run in the background was a command line in a pipe: whatever was not a flag could not be asked for, and
@@ -36,7 +39,8 @@ func TestNoCommandLineOfOurOwnIsBuilt(t *testing.T) {
 				name := p.ImportPath + "." + do.Name.Name
 				seen[name] = true
 				if startsItself[name] == "" {
-					t.Errorf("%s: %s looks for this program's file: have a run carried by worker.Handover.Spawn, or say here why not", files.Position(do.Pos()), name)
+					t.Errorf("%s: %s looks for this program's file: have a run carried by worker.Handover.Spawn, or "+
+						"say here why not", files.Position(do.Pos()), name)
 				}
 				if name == "loops/internal/worker.Spawn" {
 					onlyOneWord(t, files, do)
@@ -80,7 +84,8 @@ func onlyOneWord(t *testing.T, files *token.FileSet, do *ast.FuncDecl) {
 		starts++
 		word, ok := call.Args[len(call.Args)-1].(*ast.Ident)
 		if len(call.Args) != 2 || !ok || word.Name != "BackgroundCommand" {
-			t.Errorf("%s: this program is started with more than %s", files.Position(call.Pos()), strconv.Quote("background-run"))
+			t.Errorf("%s: this program is started with more than %s", files.Position(call.Pos()),
+				strconv.Quote("background-run"))
 		}
 		return true
 	})

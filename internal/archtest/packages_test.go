@@ -23,8 +23,10 @@ const packagesPage = "docs/packages.md"
 func TestPackagesPage(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder
-	page.WriteString("<!-- Made of the comments of the packages by go test ./internal/archtest -run PackagesPage -update. -->\n\n# Packages\n\n" +
-		"[ARCHITECTURE.md](../ARCHITECTURE.md) says how they work together, internal/archtest/arrows.txt which may import which.\n\n| package | what it does |\n|---|---|\n")
+	page.WriteString("<!-- Made of the comments of the packages by go test ./internal/archtest -run PackagesPage " +
+		"-update. -->\n\n# Packages\n\n" +
+		"[ARCHITECTURE.md](../ARCHITECTURE.md) says how they work together, internal/archtest/arrows.txt which may " +
+		"import which.\n\n| package | what it does |\n|---|---|\n")
 	for _, p := range packages(t) {
 		if len(p.GoFiles) == 0 {
 			continue
@@ -43,7 +45,8 @@ func TestPackagesPage(t *testing.T) {
 func firstSentence(t *testing.T, p goPackage) string {
 	t.Helper()
 	for _, name := range p.GoFiles {
-		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.ParseComments|parser.PackageClauseOnly)
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil,
+			parser.ParseComments|parser.PackageClauseOnly)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +63,7 @@ func firstSentence(t *testing.T, p goPackage) string {
 const maxPackage = 4500
 
 // longest are how long packages that have a reason to be long may get.
-var longest = map[string]int{"cmd/loops/cli": 13_000}
+var longest = map[string]int{"cmd/loops/cli": 14_000}
 
 // longFile says why packages are longer than that, a line for each.
 const longFile = "internal/archtest/long.txt"
@@ -94,15 +97,19 @@ func packageLengths(lines map[string]int, file string) (problems []string) {
 		}
 		reasons[p] = why != ""
 		if n := lines[p]; n <= maxPackage {
-			problems = append(problems, fmt.Sprintf("%s says why %s is long, and it has %d lines: remove the line", longFile, p, n))
+			problems = append(problems, fmt.Sprintf("%s says why %s is long, and it has %d lines: remove the line",
+				longFile, p, n))
 		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(lines)) {
 		if most, set := longest[p]; set && lines[p] > most {
-			problems = append(problems, fmt.Sprintf("%s has %d lines, and may have %d: move what other faces would call below it", p, lines[p], most))
+			problems = append(problems,
+				fmt.Sprintf("%s has %d lines, and may have %d: move what other faces would call below it", p,
+					lines[p], most))
 		}
 		if lines[p] > maxPackage && !reasons[p] {
-			problems = append(problems, fmt.Sprintf("%s has %d lines: split it, or say in %s why it is so long", p, lines[p], longFile))
+			problems = append(problems, fmt.Sprintf("%s has %d lines: split it, or say in %s why it is so long", p,
+				lines[p], longFile))
 		}
 	}
 	return problems
@@ -112,11 +119,11 @@ func packageLengths(lines map[string]int, file string) (problems []string) {
 func TestPackageLengths(t *testing.T) {
 	t.Parallel()
 	file := "# Why.\n\na/b: it is one table\nc:\ncmd/loops/cli: a file for each command\nd: it was long\n"
-	got := packageLengths(map[string]int{"a/b": 4501, "c": 4501, "cmd/loops/cli": 13_001, "d": 4500, "f": 4500}, file)
+	got := packageLengths(map[string]int{"a/b": 4501, "c": 4501, "cmd/loops/cli": 14_001, "d": 4500, "f": 4500}, file)
 	want := []string{
 		longFile + " says why d is long, and it has 4500 lines: remove the line",
 		"c has 4501 lines: split it, or say in " + longFile + " why it is so long",
-		"cmd/loops/cli has 13001 lines, and may have 13000: move what other faces would call below it",
+		"cmd/loops/cli has 14001 lines, and may have 14000: move what other faces would call below it",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

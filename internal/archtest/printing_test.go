@@ -30,7 +30,8 @@ func TestOnlyFacesPrint(t *testing.T) {
 				break
 			}
 			for _, at := range prints(f) {
-				t.Errorf("%s: %s writes to standard output or standard error; write to what it is handed", files.Position(at), p.ImportPath)
+				t.Errorf("%s: %s writes to standard output or standard error; write to what it is handed",
+					files.Position(at), p.ImportPath)
 			}
 		}
 	}

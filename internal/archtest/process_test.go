@@ -15,11 +15,14 @@ import (
 // ofProcess are the functions that change what belongs to the whole process. Only a program may call them: a Go
 // program that embeds the engine has signal handlers, a working directory and an environment of its own.
 var ofProcess = map[string][]string{
-	"os":                        {"Chdir", "Setenv", "Unsetenv", "Clearenv", "Exit"},
-	"os/signal":                 {"Notify", "NotifyContext", "Ignore", "Reset"},
-	"syscall":                   {"Chdir", "Fchdir", "Umask", "Setrlimit", "Setenv", "Unsetenv", "Clearenv", "Exit"},
-	"golang.org/x/sys/unix":     {"Chdir", "Fchdir", "Umask", "Setrlimit", "Setenv", "Unsetenv", "Clearenv", "Exit"},
-	"runtime/debug":             {"SetGCPercent", "SetMemoryLimit", "SetMaxThreads", "SetMaxStack", "SetTraceback", "SetPanicOnFault", "SetCrashOutput"},
+	"os":                    {"Chdir", "Setenv", "Unsetenv", "Clearenv", "Exit"},
+	"os/signal":             {"Notify", "NotifyContext", "Ignore", "Reset"},
+	"syscall":               {"Chdir", "Fchdir", "Umask", "Setrlimit", "Setenv", "Unsetenv", "Clearenv", "Exit"},
+	"golang.org/x/sys/unix": {"Chdir", "Fchdir", "Umask", "Setrlimit", "Setenv", "Unsetenv", "Clearenv", "Exit"},
+	"runtime/debug": {
+		"SetGCPercent", "SetMemoryLimit", "SetMaxThreads", "SetMaxStack", "SetTraceback",
+		"SetPanicOnFault", "SetCrashOutput",
+	},
 	"log":                       {"Fatal", "Fatalf", "Fatalln", "SetOutput", "SetFlags", "SetPrefix"},
 	"log/slog":                  {"SetDefault"},
 	"loops/internal/process":    {"AdoptOrphans"},
@@ -49,7 +52,8 @@ func TestOnlyProgramsChangeTheProcess(t *testing.T) {
 				break
 			}
 			for _, at := range changesProcess(f) {
-				t.Errorf("%s: %s changes the process that it is part of; let cmd/loops do that, and hand over what is needed", files.Position(at), p.ImportPath)
+				t.Errorf("%s: %s changes the process that it is part of; let cmd/loops do that, and hand over "+
+					"what is needed", files.Position(at), p.ImportPath)
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// raceFile lists the packages that CI tests under the race detector, and raceSkip the tests in them that do much with one
-// goroutine, in which it finds nothing.
+// raceFile lists the packages that CI tests under the race detector, and raceSkip the tests in them that do
+// much with one goroutine, in which it finds nothing.
 const (
 	raceFile = "internal/testenv/race.txt"
 	raceSkip = "internal/testenv/race_skip.txt"

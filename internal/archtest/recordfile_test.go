@@ -42,7 +42,8 @@ func TestRecordFiles(t *testing.T) {
 			}
 		}
 	}
-	if !opens.MatchString("f, err := os.OpenFile(path, os.O_RDWR, 0)") || opens.MatchString("disk.Open(path, os.O_RDWR)") {
+	if !opens.MatchString("f, err := os.OpenFile(path, os.O_RDWR, 0)") ||
+		opens.MatchString("disk.Open(path, os.O_RDWR)") {
 		t.Error("the pattern finds nothing")
 	}
 }
@@ -50,21 +51,27 @@ func TestRecordFiles(t *testing.T) {
 // makers are the trees in which files and folders of a project are made, and others what is not in one.
 var (
 	makers = []string{"persistence/", "engine/", "internal/app/", "internal/process/runlog"}
-	others = []string{"persistence/checkpoint/", "persistence/storetest/", "persistence/archive/write.go", "internal/app/doctor", "internal/app/install.go", "internal/app/rules.go"}
+	others = []string{
+		"persistence/checkpoint/", "persistence/storetest/", "persistence/archive/write.go",
+		"internal/app/doctor", "internal/app/install.go", "internal/app/rules.go",
+	}
 )
 
-var makes = regexp.MustCompile(`\bos\.(Mkdir|MkdirAll|MkdirTemp|CreateTemp|WriteFile|Create)\(|\bos\.OpenFile\([^\n]*O_CREATE`)
+var makes = regexp.MustCompile(
+	`\bos\.(Mkdir|MkdirAll|MkdirTemp|CreateTemp|WriteFile|Create)\(|\bos\.OpenFile\([^\n]*O_CREATE`)
 
 // TestMadeFiles: files of a project are made in one place, which gives those of root to the owner of the folder.
 func TestMadeFiles(t *testing.T) {
 	t.Parallel()
 	eachGoFile(t, func(name string, _ *token.FileSet, _ *ast.File) {
 		begins := func(tree string) bool { return strings.HasPrefix(name, tree) }
-		if strings.HasSuffix(name, "_test.go") || !slices.ContainsFunc(makers, begins) || slices.ContainsFunc(others, begins) {
+		if strings.HasSuffix(name, "_test.go") || !slices.ContainsFunc(makers, begins) ||
+			slices.ContainsFunc(others, begins) {
 			return
 		}
 		if made := makes.FindString(read(t, name)); made != "" {
-			t.Errorf("%s: %s: make files and folders of a project with internal/disk, so that those of root belong to the owner of the folder", name, made)
+			t.Errorf("%s: %s: make files and folders of a project with internal/disk, so that those of root belong "+
+				"to the owner of the folder", name, made)
 		}
 	})
 }

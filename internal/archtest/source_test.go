@@ -21,7 +21,8 @@ const kindsFile = "fsm/events.go"
 // homonyms are kinds whose word means something else, too: a key of a loop file, an end of a run, a command of
 // git. They are looked for only where an expression stands for the kind of something.
 var homonyms = []string{
-	"action_output", "budget_exceeded", "checkpoint", "cycle_detected", "evaluate", "host_budget_exceeded", "host_pressure",
+	"action_output", "budget_exceeded", "checkpoint", "cycle_detected", "evaluate", "host_budget_exceeded",
+	"host_pressure",
 	"host_pressure_abort", "infra_retry", "note", "route", "stall_detected", "warning", "worktree",
 }
 
@@ -47,6 +48,7 @@ func TestEventKinds(t *testing.T) {
 // A goFile is a parsed file of the module.
 type goFile struct {
 	name string // with slashes
+	src  string
 	fset *token.FileSet
 	file *ast.File
 }
@@ -57,7 +59,8 @@ var goFiles = sync.OnceValues(func() (files []goFile, err error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin"):
+		case d.IsDir() && name != "." &&
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin"):
 			return fs.SkipDir
 		case d.IsDir() || filepath.Ext(name) != ".go":
 			return nil
@@ -69,21 +72,26 @@ var goFiles = sync.OnceValues(func() (files []goFile, err error) {
 		}
 		f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution|parser.ParseComments)
 		if err == nil {
-			files = append(files, goFile{name, fset, f})
+			files = append(files, goFile{name, string(src), fset, f})
 		}
 		return err
 	})
 	return files, err
 })
 
-// eachGoFile hands over the Go files of the module, tests too, with slashes in their names.
-func eachGoFile(t *testing.T, look func(name string, fset *token.FileSet, f *ast.File)) {
+func sources(t *testing.T) []goFile {
 	t.Helper()
 	files, err := goFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range files {
+	return files
+}
+
+// eachGoFile hands over the Go files of the module, tests too, with slashes in their names.
+func eachGoFile(t *testing.T, look func(name string, fset *token.FileSet, f *ast.File)) {
+	t.Helper()
+	for _, f := range sources(t) {
 		look(f.name, f.fset, f.file)
 	}
 }
@@ -119,7 +127,8 @@ func spelledKinds(fset *token.FileSet, f *ast.File, kinds map[string]string) (pr
 		}
 		text, _ := strconv.Unquote(l.Value)
 		if name := kinds[text]; name != "" && (places[l] || !slices.Contains(homonyms, text)) {
-			problems = append(problems, fmt.Sprintf("%s: %s is a kind of event: write fsm.%s", fset.Position(l.Pos()), l.Value, name))
+			problems = append(problems, fmt.Sprintf("%s: %s is a kind of event: write fsm.%s", fset.Position(l.Pos()),
+				l.Value, name))
 		}
 		return true
 	})
@@ -164,7 +173,9 @@ func kindPlaces(f *ast.File) map[*ast.BasicLit]bool {
 					list[i] = kv.Key
 				}
 			}
-			if slices.ContainsFunc(list, func(e ast.Expr) bool { return strings.HasPrefix(lastName(e), "event") && lastName(e) != "event" }) {
+			if slices.ContainsFunc(list, func(e ast.Expr) bool {
+				return strings.HasPrefix(lastName(e), "event") && lastName(e) != "event"
+			}) {
 				mark(list...)
 			}
 		}
@@ -240,7 +251,8 @@ func TestOneUpdateFlag(t *testing.T) {
 				case name == home:
 					found++
 				default:
-					t.Errorf("%s: a flag -update of its own: compare with internal/testenv instead", fset.Position(l.Pos()))
+					t.Errorf("%s: a flag -update of its own: compare with internal/testenv instead",
+						fset.Position(l.Pos()))
 				}
 			}
 			return true
@@ -263,7 +275,9 @@ func TestSkips(t *testing.T) {
 			t.Errorf("%s skips a test: let internal/testenv do that", fset.Position(at))
 		}
 	})
-	f, err := parser.ParseFile(token.NewFileSet(), "a_test.go", "package a\nfunc f() { t.Skip(1); b.Skipf(2); x.y.SkipNow(); s.Skip = true; testenv.Skip(t, 3) }", parser.SkipObjectResolution)
+	f, err := parser.ParseFile(token.NewFileSet(), "a_test.go",
+		"package a\nfunc f() { t.Skip(1); b.Skipf(2); x.y.SkipNow(); s.Skip = true; testenv.Skip(t, 3) }",
+		parser.SkipObjectResolution)
 	if err != nil || len(skips(f)) != 3 {
 		t.Errorf("%d skips are found, %v", len(skips(f)), err)
 	}
@@ -287,7 +301,8 @@ func TestSleeps(t *testing.T) {
 		})
 	})
 	if len(found) == 0 || len(found) > most {
-		t.Errorf("%d lines of tests sleep, of at most %d: wait for an event, a file, a line or an exit with testenv.Wait\n%s", len(found), most, strings.Join(found, "\n"))
+		t.Errorf("%d lines of tests sleep, of at most %d: wait for an event, a file, a line or an exit with "+
+			"testenv.Wait\n%s", len(found), most, strings.Join(found, "\n"))
 	}
 }
 
@@ -300,7 +315,8 @@ func TestTortured(t *testing.T) {
 	}
 	var patterns []*regexp.Regexp
 	for _, m := range regexp.MustCompile(`(?m)(?:-run ['"]?|^TORTURES := )([^'" \n]+)`).FindAllSubmatch(makefile, -1) {
-		patterns = append(patterns, regexp.MustCompile(strings.Split(strings.ReplaceAll(string(m[1]), "$$", "$"), "/")[0]))
+		patterns = append(patterns,
+			regexp.MustCompile(strings.Split(strings.ReplaceAll(string(m[1]), "$$", "$"), "/")[0]))
 	}
 	found := 0
 	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
@@ -325,7 +341,8 @@ func TestTortured(t *testing.T) {
 			}
 			found++
 			if !slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(test.Name.Name) }) {
-				t.Errorf("%s: %s does more with -torture, and make torture does not run it", fset.Position(test.Pos()), test.Name.Name)
+				t.Errorf("%s: %s does more with -torture, and make torture does not run it",
+					fset.Position(test.Pos()), test.Name.Name)
 			}
 		}
 	})
@@ -374,7 +391,8 @@ func TestErrorsAreArguments(t *testing.T) {
 			}
 			for _, arg := range call.Args {
 				if inner, ok := arg.(*ast.CallExpr); ok && calledName(inner) == "Error" && len(inner.Args) == 0 {
-					t.Errorf("%s: %s gets the text of an error; hand it the error", fset.Position(arg.Pos()), calledName(call))
+					t.Errorf("%s: %s gets the text of an error; hand it the error", fset.Position(arg.Pos()),
+						calledName(call))
 				}
 			}
 			return true
@@ -397,7 +415,8 @@ func calledName(call *ast.CallExpr) string {
 func TestObjectsHaveTypes(t *testing.T) {
 	t.Parallel()
 	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
-		if strings.HasSuffix(name, "_test.go") || !strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "cmd/") {
+		if strings.HasSuffix(name, "_test.go") || !strings.HasPrefix(name, "internal/") &&
+			!strings.HasPrefix(name, "cmd/") {
 			return
 		}
 		ast.Inspect(f, func(n ast.Node) bool {

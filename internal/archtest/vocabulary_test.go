@@ -53,7 +53,8 @@ func TestVocabulary(t *testing.T) {
 	looked := 0
 	for path := range strings.Lines(string(out)) {
 		path = strings.TrimSpace(path)
-		if path == "internal/archtest/vocabulary_test.go" || path == "docs/glossary.md" || path == "docs/CHANGELOG.md" || strings.Contains(filepath.ToSlash(path), "testdata/") {
+		if path == "internal/archtest/vocabulary_test.go" || path == "docs/glossary.md" ||
+			path == "docs/CHANGELOG.md" || strings.Contains(filepath.ToSlash(path), "testdata/") {
 			continue
 		}
 		text, err := fs.ReadFile(root, path)
@@ -86,7 +87,8 @@ func literalOf(t *testing.T, pattern string) (longest string) {
 		t.Fatal(err)
 	}
 	for _, part := range parsed.Sub {
-		if text := string(part.Rune); parsed.Op == syntax.OpConcat && part.Op == syntax.OpLiteral && len(text) > len(longest) {
+		if text := string(part.Rune); parsed.Op == syntax.OpConcat && part.Op == syntax.OpLiteral &&
+			len(text) > len(longest) {
 			longest = text
 		}
 	}

@@ -35,7 +35,8 @@ func ParseRole(name string) (Role, error) {
 			return Viewer + Role(i), nil
 		}
 	}
-	return NoRole, fmt.Errorf("%s is no role; expected %s%s", humanize.Quote(name), strings.Join(Roles, ", "), humanize.DidYouMean(name, Roles))
+	return NoRole, fmt.Errorf("%s is no role; expected %s%s", humanize.Quote(name), strings.Join(Roles, ", "),
+		humanize.DidYouMean(name, Roles))
 }
 
 func (r Role) String() string {

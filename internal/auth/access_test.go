@@ -28,7 +28,8 @@ func TestUsers(t *testing.T) {
 		{"", "long enough", Author, "is no name of a user"},
 		{"a b", "long enough", Author, "is no name of a user"},
 	} {
-		if err := SetUser(path, bad.name, bad.password, bad.role); err == nil || !strings.Contains(err.Error(), bad.want) {
+		if err := SetUser(path, bad.name, bad.password, bad.role); err == nil ||
+			!strings.Contains(err.Error(), bad.want) {
 			t.Errorf("SetUser %q %q: %v", bad.name, bad.password, err)
 		}
 	}
@@ -208,7 +209,8 @@ func TestTokensOfServersThatAreGone(t *testing.T) {
 	if _, err := KeepToken(dir, "http://127.0.0.1:1/", NewWord()); err == nil {
 		t.Error("two servers have one address")
 	}
-	if all, err := Tokens(dir, "", false); err != nil || len(all) != 1 || all[0].URL() != "http://127.0.0.1:1/?token="+k.Word() {
+	if all, err := Tokens(dir, "", false); err != nil || len(all) != 1 ||
+		all[0].URL() != "http://127.0.0.1:1/?token="+k.Word() {
 		t.Errorf("one is running: %v %v", all, err)
 	}
 	if err := k.lock.Close(); err != nil { // as the system does when a process is killed
@@ -262,9 +264,12 @@ func TestOneBadLineLocksAllOut_35_2_6(t *testing.T) {
 			}
 		}
 	}
-	check("a role that is none", "eve:operater:*\n", map[string]bool{"ada": true, "bob": true, "eve": false}, path+":4: ")
-	check("one more", "eve:operater:*\nmallory\n", map[string]bool{"ada": true}, path+":4: ", path+":5: expected NAME:ROLE:HASH; the other users are let in")
-	check("a user twice", "bob:author:*\n", map[string]bool{"ada": true, "bob": false}, path+`:4: "bob" is in line 3, too`)
+	check("a role that is none", "eve:operater:*\n", map[string]bool{"ada": true, "bob": true, "eve": false},
+		path+":4: ")
+	check("one more", "eve:operater:*\nmallory\n", map[string]bool{"ada": true}, path+":4: ",
+		path+":5: expected NAME:ROLE:HASH; the other users are let in")
+	check("a user twice", "bob:author:*\n", map[string]bool{"ada": true, "bob": false},
+		path+`:4: "bob" is in line 3, too`)
 	check("right again", "", map[string]bool{"ada": true, "bob": true}, "every line is right again")
 	if users, err := Listed(path); err != nil || len(users) != 2 {
 		t.Errorf("Listed: %v %v", users, err)

@@ -56,9 +56,11 @@ func NewProvider(s ProviderSettings) (*Provider, error) {
 	u, err := url.Parse(s.Issuer)
 	switch {
 	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
-		return nil, fmt.Errorf("%s: expected the address of a provider of OpenID Connect, such as https://id.example.org", humanize.Quote(s.Issuer))
+		return nil, fmt.Errorf("%s: expected the address of a provider of OpenID Connect, such as "+
+			"https://id.example.org", humanize.Quote(s.Issuer))
 	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
-		return nil, fmt.Errorf("%s: expected https, which only a provider on this machine can do without", humanize.Quote(s.Issuer))
+		return nil, fmt.Errorf("%s: expected https, which only a provider on this machine can do without",
+			humanize.Quote(s.Issuer))
 	case s.ClientID == "":
 		return nil, errors.New("a client id is missing: the name by which the provider knows this server")
 	case s.Users == nil && s.Role == NoRole:
@@ -104,7 +106,8 @@ func (p *Provider) Begin(ctx context.Context, redirect, to string) (address, bro
 		return "", "", errors.New("too many users are signing in; try again later")
 	}
 	p.attempts[state] = a
-	return p.config(provider, redirect).AuthCodeURL(state, oidc.Nonce(a.nonce), oauth2.S256ChallengeOption(a.verifier)), a.browser, nil
+	return p.config(provider, redirect).AuthCodeURL(state, oidc.Nonce(a.nonce),
+		oauth2.S256ChallengeOption(a.verifier)), a.browser, nil
 }
 
 // Finish takes what the provider had the browser say, with the word of Begin that the browser keeps, and
@@ -112,10 +115,12 @@ func (p *Provider) Begin(ctx context.Context, redirect, to string) (address, bro
 func (p *Provider) Finish(ctx context.Context, browser string, answer url.Values) (user User, to string, err error) {
 	a := p.take(answer.Get("state"), browser)
 	if a == nil {
-		return user, "", errors.New("this sign-in was not begun in this browser, or took longer than ten minutes; sign in again")
+		return user, "", errors.New("this sign-in was not begun in this browser, or took longer than ten minutes; " +
+			"sign in again")
 	}
 	if why := answer.Get("error"); why != "" {
-		return user, "", fmt.Errorf("%s refused: %s", p.Host(), humanize.Quote(strings.TrimSpace(why+" "+answer.Get("error_description"))))
+		return user, "", fmt.Errorf("%s refused: %s", p.Host(),
+			humanize.Quote(strings.TrimSpace(why+" "+answer.Get("error_description"))))
 	}
 	provider, err := p.provider(ctx)
 	if err != nil {
@@ -191,7 +196,10 @@ func (p *Provider) name(id *oidc.IDToken) (string, error) {
 
 func (p *Provider) config(provider *oidc.Provider, redirect string) *oauth2.Config {
 	scopes := []string{oidc.ScopeOpenID, "email", "profile"}
-	return &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.secret, Endpoint: provider.Endpoint(), RedirectURL: redirect, Scopes: scopes}
+	return &oauth2.Config{
+		ClientID: p.ClientID, ClientSecret: p.secret, Endpoint: provider.Endpoint(),
+		RedirectURL: redirect, Scopes: scopes,
+	}
 }
 
 // client follows no redirect to another host, and waits for no one for long.

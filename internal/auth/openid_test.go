@@ -52,26 +52,60 @@ func TestSignIn(t *testing.T) {
 		user   auth.User
 		err    string
 	}{
-		{name: "a role for all", with: auth.ProviderSettings{Role: auth.Viewer}, user: auth.User{Name: "ada@example.org", Role: auth.Viewer}},
-		{name: "a file of users", with: auth.ProviderSettings{Users: listed}, user: auth.User{Name: "ada@example.org", Role: auth.Author}},
-		{name: "another claim", with: auth.ProviderSettings{Role: auth.Operator, Claim: "preferred_username"}, change: func(p *testenv.Provider) {
-			p.Claims = map[string]any{"preferred_username": "ada"}
-		}, user: auth.User{Name: "ada", Role: auth.Operator}},
+		{
+			name: "a role for all", with: auth.ProviderSettings{Role: auth.Viewer},
+			user: auth.User{Name: "ada@example.org", Role: auth.Viewer},
+		},
+		{
+			name: "a file of users", with: auth.ProviderSettings{Users: listed},
+			user: auth.User{Name: "ada@example.org", Role: auth.Author},
+		},
+		{
+			name: "another claim", with: auth.ProviderSettings{Role: auth.Operator, Claim: "preferred_username"},
+			change: func(p *testenv.Provider) {
+				p.Claims = map[string]any{"preferred_username": "ada"}
+			}, user: auth.User{Name: "ada", Role: auth.Operator},
+		},
 		{name: "not in the file", with: auth.ProviderSettings{Users: listed}, change: func(p *testenv.Provider) {
 			p.Claims["email"] = "eve@example.org"
 		}, err: `"eve@example.org" is no user of this server`},
-		{name: "an address that is not verified", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) {
-			p.Claims["email_verified"] = false
-		}, err: "did not verify the email address"},
-		{name: "a name that is none", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Claims["email"] = "a b" }, err: "is no name of a user"},
-		{name: "denied", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Deny = "access_denied" }, err: `refused: "access_denied"`},
-		{name: "for another client", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Claims["aud"] = "another" }, err: "cannot be verified"},
-		{name: "of another provider", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Claims["iss"] = "https://elsewhere" }, err: "cannot be verified"},
-		{name: "expired", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Claims["exp"] = 1 }, err: "cannot be verified"},
-		{name: "of another sign-in", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Claims["nonce"] = "x" }, err: "is of another sign-in"},
-		{name: "another state", with: auth.ProviderSettings{Role: auth.Viewer}, answer: func(v url.Values) { v.Set("state", "x") }, err: "was not begun in this browser"},
-		{name: "another code", with: auth.ProviderSettings{Role: auth.Viewer}, answer: func(v url.Values) { v.Set("code", "x") }, err: "did not take the code"},
-		{name: "another secret", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Secret = "another" }, err: "did not take the code"},
+		{
+			name: "an address that is not verified", with: auth.ProviderSettings{Role: auth.Viewer},
+			change: func(p *testenv.Provider) {
+				p.Claims["email_verified"] = false
+			}, err: "did not verify the email address",
+		},
+		{
+			name: "a name that is none", with: auth.ProviderSettings{Role: auth.Viewer},
+			change: func(p *testenv.Provider) { p.Claims["email"] = "a b" }, err: "is no name of a user",
+		},
+		{name: "denied", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) {
+			p.Deny = "access_denied"
+		}, err: `refused: "access_denied"`},
+		{
+			name: "for another client", with: auth.ProviderSettings{Role: auth.Viewer},
+			change: func(p *testenv.Provider) { p.Claims["aud"] = "another" }, err: "cannot be verified",
+		},
+		{
+			name: "of another provider", with: auth.ProviderSettings{Role: auth.Viewer},
+			change: func(p *testenv.Provider) { p.Claims["iss"] = "https://elsewhere" }, err: "cannot be verified",
+		},
+		{name: "expired", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) {
+			p.Claims["exp"] = 1
+		}, err: "cannot be verified"},
+		{
+			name: "of another sign-in", with: auth.ProviderSettings{Role: auth.Viewer},
+			change: func(p *testenv.Provider) { p.Claims["nonce"] = "x" }, err: "is of another sign-in",
+		},
+		{name: "another state", with: auth.ProviderSettings{Role: auth.Viewer}, answer: func(v url.Values) {
+			v.Set("state", "x")
+		}, err: "was not begun in this browser"},
+		{name: "another code", with: auth.ProviderSettings{Role: auth.Viewer}, answer: func(v url.Values) {
+			v.Set("code", "x")
+		}, err: "did not take the code"},
+		{name: "another secret", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) {
+			p.Secret = "another"
+		}, err: "did not take the code"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			stub := testenv.Start(t)
@@ -120,14 +154,21 @@ func TestSettings(t *testing.T) {
 		with auth.ProviderSettings
 		err  string
 	}{
-		{auth.ProviderSettings{Issuer: "id.example.org", ClientID: "x", Role: auth.Viewer}, "expected the address of a provider"},
+		{
+			auth.ProviderSettings{Issuer: "id.example.org", ClientID: "x", Role: auth.Viewer},
+			"expected the address of a provider",
+		},
 		{auth.ProviderSettings{Issuer: "http://id.example.org", ClientID: "x", Role: auth.Viewer}, "expected https"},
 		{auth.ProviderSettings{Issuer: "https://id.example.org", Role: auth.Viewer}, "a client id is missing"},
 		{auth.ProviderSettings{Issuer: "https://id.example.org", ClientID: "x"}, "nothing says who may sign in"},
-		{auth.ProviderSettings{Issuer: "https://id.example.org", ClientID: "x", Role: auth.Viewer, SecretFile: "/dev/null"}, "is empty"},
+		{auth.ProviderSettings{
+			Issuer: "https://id.example.org", ClientID: "x", Role: auth.Viewer,
+			SecretFile: "/dev/null",
+		}, "is empty"},
 		{auth.ProviderSettings{Issuer: "https://id.example.org", ClientID: "x", Role: auth.Viewer}, ""},
 	} {
-		if _, err := auth.NewProvider(c.with); (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+		if _, err := auth.NewProvider(c.with); (err == nil) != (c.err == "") || err != nil &&
+			!strings.Contains(err.Error(), c.err) {
 			t.Errorf("%+v: %v, want %s", c.with, err, c.err)
 		}
 	}
@@ -136,11 +177,15 @@ func TestSettings(t *testing.T) {
 // TestProviderIsAway holds that a server that began while its provider was away signs users in when that is back.
 func TestProviderIsAway(t *testing.T) {
 	t.Parallel()
-	p, err := auth.NewProvider(auth.ProviderSettings{Issuer: "http://127.0.0.1:1", ClientID: "loops", Role: auth.Viewer})
+	p, err := auth.NewProvider(auth.ProviderSettings{
+		Issuer: "http://127.0.0.1:1", ClientID: "loops",
+		Role: auth.Viewer,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.Begin(t.Context(), redirect, "/"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1 cannot be asked who a user is") {
+	if _, _, err := p.Begin(t.Context(), redirect, "/"); err == nil ||
+		!strings.Contains(err.Error(), "127.0.0.1:1 cannot be asked who a user is") {
 		t.Error(err)
 	}
 	p.Issuer = testenv.Start(t).URL

@@ -41,7 +41,8 @@ func HashPassword(password string) (string, error) {
 	_, _ = rand.Read(salt) // it never fails
 	key := argon2.IDKey([]byte(password), salt, newTime, newMemory, 1, keyLength)
 	b64 := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=1$%s$%s", argon2.Version, newMemory, newTime, b64.EncodeToString(salt), b64.EncodeToString(key)), nil
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=1$%s$%s", argon2.Version, newMemory, newTime,
+		b64.EncodeToString(salt), b64.EncodeToString(key)), nil
 }
 
 // A hashed password is one of argon2id, or one of bcrypt, unchanged.
@@ -74,7 +75,8 @@ func parseHash(text string) (hashed, error) {
 		return h, errors.New("its m, t and p cannot be read")
 	}
 	if h.time < 1 || h.time > mostTime || h.memory < 8 || h.memory > mostMemory || h.threads < 1 {
-		return h, fmt.Errorf("it would take too much time or memory; expected t up to %d and m up to %d", mostTime, mostMemory)
+		return h, fmt.Errorf("it would take too much time or memory; expected t up to %d and m up to %d", mostTime,
+			mostMemory)
 	}
 	var errs [2]error
 	h.salt, errs[0] = base64.RawStdEncoding.DecodeString(parts[4])

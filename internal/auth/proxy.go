@@ -22,7 +22,8 @@ type Proxy struct {
 func NewProxy(header string, from []string, role string, users *Users) (*Proxy, error) {
 	p := &Proxy{Header: http.CanonicalHeaderKey(header), Users: users}
 	if len(from) == 0 {
-		return nil, errors.New("a header is trusted only from the addresses of a proxy: which? Add --trust-from, such as --trust-from 10.0.0.7/32")
+		return nil, errors.New("a header is trusted only from the addresses of a proxy: which? Add --trust-from, " +
+			"such as --trust-from 10.0.0.7/32")
 	}
 	for _, text := range from {
 		prefix, err := netip.ParsePrefix(text)
@@ -30,7 +31,8 @@ func NewProxy(header string, from []string, role string, users *Users) (*Proxy, 
 			prefix, err = ip.Prefix(ip.BitLen())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--trust-from %s: expected an address or a network such as 10.0.0.0/24", humanize.Quote(text))
+			return nil, fmt.Errorf("--trust-from %s: expected an address or a network such as 10.0.0.0/24",
+				humanize.Quote(text))
 		}
 		p.From = append(p.From, prefix.Masked())
 	}

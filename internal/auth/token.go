@@ -156,11 +156,13 @@ func Tokens(dir, address string, rotate bool) ([]Running, error) {
 	}
 	switch {
 	case len(all) == 0 && address != "":
-		return nil, fmt.Errorf("no server with a token is running at %s; see those that are: loops serve token", humanize.Quote(address))
+		return nil, fmt.Errorf("no server with a token is running at %s; see those that are: loops serve token",
+			humanize.Quote(address))
 	case len(all) == 0:
 		return nil, errors.New("no server with a token is running; start one: loops serve")
 	case rotate && len(all) > 1:
-		return nil, fmt.Errorf("%s are running; name one: loops serve token --rotate ADDRESS", humanize.Count(len(all), "server"))
+		return nil, fmt.Errorf("%s are running; name one: loops serve token --rotate ADDRESS",
+			humanize.Count(len(all), "server"))
 	case rotate:
 		all[0], err = all[0].Rotate()
 	}

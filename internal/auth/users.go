@@ -103,7 +103,8 @@ func readUsers(path string) (all []entry, bad []error, err error) {
 		return nil, nil, err
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return nil, nil, fmt.Errorf("%s: others may change it (mode %04o); forbid that: chmod 600 %s", path, info.Mode().Perm(), path)
+		return nil, nil, fmt.Errorf("%s: others may change it (mode %04o); forbid that: chmod 600 %s", path,
+			info.Mode().Perm(), path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -118,7 +119,8 @@ func readUsers(path string) (all []entry, bad []error, err error) {
 		e, err := parseEntry(line)
 		if err == nil && lines[e.Name] > 0 {
 			twice = append(twice, e.Name)
-			err = fmt.Errorf("%s is in line %d, too, and is let in by neither; delete one of them", humanize.Quote(e.Name), lines[e.Name])
+			err = fmt.Errorf("%s is in line %d, too, and is let in by neither; delete one of them",
+				humanize.Quote(e.Name), lines[e.Name])
 		}
 		if err != nil {
 			bad = append(bad, fmt.Errorf("%s:%d: %w", path, i+1, err))
@@ -150,8 +152,12 @@ const noPassword = "*"
 
 // CheckName says what is wrong with a text as the name of a user.
 func CheckName(name string) error {
-	if name == "" || len(name) > longestName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == ':' }) || strings.HasPrefix(name, "#") {
-		return fmt.Errorf("%s is no name of a user; expected up to %d characters without spaces and colons", humanize.Quote(name), longestName)
+	if name == "" || len(name) > longestName ||
+		strings.ContainsFunc(name, func(r rune) bool {
+			return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == ':'
+		}) || strings.HasPrefix(name, "#") {
+		return fmt.Errorf("%s is no name of a user; expected up to %d characters without spaces and colons",
+			humanize.Quote(name), longestName)
 	}
 	return nil
 }
@@ -213,7 +219,8 @@ func SetUser(path, name, password string, role Role) error {
 		if was != nil {
 			e = *was
 		} else if password == "" || role < Viewer {
-			return "", fmt.Errorf("%s is not in %s yet; a new user has a role and a password", humanize.Quote(name), path)
+			return "", fmt.Errorf("%s is not in %s yet; a new user has a role and a password", humanize.Quote(name),
+				path)
 		}
 		if e.Name = name; role >= Viewer {
 			e.Role = role
@@ -247,7 +254,8 @@ func editUser(path, name string, edit func(was *entry) (string, error)) error {
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = []byte("# NAME:ROLE:HASH, a line for each user of loops serve; change it with loops serve passwd\n"), nil
+		text, err = []byte("# NAME:ROLE:HASH, a line for each user of loops serve; change it with loops "+
+			"serve passwd\n"), nil
 	}
 	if err != nil {
 		return err

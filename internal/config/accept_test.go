@@ -22,7 +22,8 @@ func TestAccept(t *testing.T) {
 		"dispatch: {keys: [ssh-ed25519 AAAA]}": `"ssh-ed25519 AAAA" in keys: a public key is ed25519: and 44 characters, as loops sign --new-key prints it`,
 		"dispatch: {keys: {a: b}}":             "keys",
 	} {
-		if wrong := (layer{file: "f"}).parse([]byte(text), &Config{}); len(wrong) != 1 || !strings.Contains(wrong[0].String(), want) {
+		if wrong := (layer{file: "f"}).parse([]byte(text), &Config{}); len(wrong) != 1 ||
+			!strings.Contains(wrong[0].String(), want) {
 			t.Errorf("%s: %v, want %q", text, wrong, want)
 		}
 	}

@@ -37,7 +37,8 @@ func (d *decoder) actionTypes(n *yaml.Node, c *Config) {
 		case slices.Contains(ownTypes, t.Name):
 			d.say(key, "action_types: the language keeps %s for itself: choose another name", humanize.Quote(t.Name))
 		case !typeName().MatchString(t.Name):
-			d.say(key, "action_types: %s is not a name: write small letters, digits, _ and -, such as deploy", humanize.Quote(t.Name))
+			d.say(key, "action_types: %s is not a name: write small letters, digits, _ and -, such as deploy",
+				humanize.Quote(t.Name))
 		}
 		what := "action type " + humanize.Clip(t.Name)
 		switch {
@@ -47,7 +48,8 @@ func (d *decoder) actionTypes(n *yaml.Node, c *Config) {
 		case value.Kind == yaml.ScalarNode && value.Tag != "!!null":
 			t.By = []string{value.Value}
 		default:
-			d.say(value, "%s must be a program, a list of a program and its arguments, or the name of a host, found %s", what, kind(value))
+			d.say(value, "%s must be a program, a list of a program and its arguments, or the name of a "+
+				"host, found %s", what, kind(value))
 		}
 		if len(d.problems) > before {
 			return
@@ -56,11 +58,15 @@ func (d *decoder) actionTypes(n *yaml.Node, c *Config) {
 		case len(t.By) == 0 || strings.TrimSpace(t.By[0]) == "":
 			d.say(value, "%s names no program: write ./bin/%s, or the name of a host", what, t.Name)
 		case !t.List && strings.ContainsAny(t.By[0], " \t\n"):
-			d.say(value, "%s: a program with arguments is a list: write [%s]", what, strings.Join(strings.Fields(t.By[0]), ", "))
+			d.say(value, "%s: a program with arguments is a list: write [%s]", what,
+				strings.Join(strings.Fields(t.By[0]), ", "))
 		case d.layer.user && strings.Contains(t.By[0], "/") && !filepath.IsAbs(t.By[0]):
-			d.say(value, "%s: %s is another program in every project: write an absolute path, or a name that is found in PATH", what, humanize.Quote(t.By[0]))
+			d.say(value, "%s: %s is another program in every project: write an absolute path, or a name that is "+
+				"found in PATH", what, humanize.Quote(t.By[0]))
 		default:
-			c.ActionTypes = append(slices.DeleteFunc(c.ActionTypes, func(o ActionType) bool { return o.Name == t.Name }), t)
+			c.ActionTypes = append(slices.DeleteFunc(c.ActionTypes, func(o ActionType) bool {
+				return o.Name == t.Name
+			}), t)
 			c.at("action_types."+t.Name, d.layer.file, key.Line)
 		}
 	})

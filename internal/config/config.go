@@ -187,7 +187,8 @@ var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // syntax notes an error of the YAML parser.
 func (d *decoder) syntax(err error) {
 	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
-	p := Problem{File: d.layer.file, Text: "not YAML: " + yamlLine().ReplaceAllString(text, "") + "; look for tabs, wrong indentation, a missing colon or bracket"}
+	p := Problem{File: d.layer.file, Text: "not YAML: " + yamlLine().ReplaceAllString(text, "") +
+		"; look for tabs, wrong indentation, a missing colon or bracket"}
 	if m := yamlLine().FindStringSubmatch(text); m != nil {
 		p.Line, _ = strconv.Atoi(m[1])
 	}

@@ -28,7 +28,10 @@ func TestParse(t *testing.T) {
 			}
 			got := ""
 			c := &Config{}
-			l := layer{file: filepath.Base(file), user: strings.HasPrefix(filepath.Base(file), "user"), dir: "/project", home: "/home/me"}
+			l := layer{
+				file: filepath.Base(file), user: strings.HasPrefix(filepath.Base(file), "user"),
+				dir: "/project", home: "/home/me",
+			}
 			if wrong := l.parse(data, c); wrong != nil {
 				got = wrong.Error() + "\n"
 			}
@@ -61,7 +64,8 @@ func show(t *testing.T, c *Config) string {
 	t.Helper()
 	var b strings.Builder
 	for _, h := range c.Hosts {
-		fmt.Fprintf(&b, "%s: %s, stopped by %s\n", h.Name, h.Program, map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGINT: "INT"}[h.Stop])
+		fmt.Fprintf(&b, "%s: %s, stopped by %s\n", h.Name, h.Program,
+			map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGINT: "INT"}[h.Stop])
 		for _, r := range []agent.Request{
 			{Text: "hi", Scratch: t.TempDir()},
 			{Text: "hi", Model: "m", Skip: true, Session: "s", Judge: true, Schema: "{}", Scratch: t.TempDir()},
@@ -92,7 +96,8 @@ func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, Name)
 	load := func(file string) error { _, err := Layers{Project: file}.Load(); return err }
-	if c, err := (Layers{Project: file, User: filepath.Join(file, "x"), Reference: file + "y"}).Load(); err != nil || len(c.At) != 0 {
+	if c, err := (Layers{Project: file, User: filepath.Join(file, "x"), Reference: file + "y"}).Load(); err != nil ||
+		len(c.At) != 0 {
 		t.Errorf("files that are not there: %v, %v", c, err)
 	}
 	if err := load(dir); err == nil || err.Error() != dir+": it cannot be read: is a directory" {
@@ -123,34 +128,46 @@ func write(t *testing.T, file, text string) {
 func TestLayers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l := Layers{Reference: filepath.Join(dir, "r"), User: filepath.Join(dir, "u"), Project: filepath.Join(dir, "p"), Dir: dir}
-	write(t, l.Reference, `{"loops": {"queue_wait_timeout_seconds": 90, "run_defaults": {"delay": 0.5, "clear": true}}, "orchestration": {"host_cli": "codex"}}`)
-	write(t, l.User, "run: {delay: 2s, model: small, budget: {cost: 5, steps: 9}}\nnotify: [{desktop: true}]\nhosts:\n  a: {program: a}\n  b: {program: b}\ncolor: sometimes\n")
-	write(t, l.Project, "run: {model: large, budget: {cost: none}}\nnotify: [{command: tell}]\nhosts:\n  c: {program: c}\n  a: {program: z}\nstore: [x]\n")
+	l := Layers{
+		Reference: filepath.Join(dir, "r"), User: filepath.Join(dir, "u"), Project: filepath.Join(dir, "p"),
+		Dir: dir,
+	}
+	write(t, l.Reference,
+		`{"loops": {"queue_wait_timeout_seconds": 90, "run_defaults": {"delay": 0.5, "clear": true}}, "orchestration": {"host_cli": "codex"}}`)
+	write(t, l.User, "run: {delay: 2s, model: small, budget: {cost: 5, steps: 9}}\nnotify: [{desktop: true}]\n"+
+		"hosts:\n  a: {program: a}\n  b: {program: b}\ncolor: sometimes\n")
+	write(t, l.Project, "run: {model: large, budget: {cost: none}}\nnotify: [{command: tell}]\nhosts:\n"+
+		"  c: {program: c}\n  a: {program: z}\nstore: [x]\n")
 	c, err := l.Load()
-	if want := l.User + ":6:8: color must be one of auto, always, never, found \"sometimes\"\n" + l.Project + ":6:8: store must be a text, found a list"; err == nil || err.Error() != want {
+	if want := l.User + ":6:8: color must be one of auto, always, never, found \"sometimes\"\n" + l.Project +
+		":6:8: store must be a text, found a list"; err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 	for name, want := range map[string]string{
-		"queue.timeout": "1m30s r:0", "run.delay": "2s u:1", "run.host": "codex r:0", "run.model": "large p:1", "run.budget.cost": "<nil> p:1", "run.budget.steps": "9 u:1",
+		"queue.timeout": "1m30s r:0", "run.delay": "2s u:1", "run.host": "codex r:0", "run.model": "large p:1",
+		"run.budget.cost": "<nil> p:1", "run.budget.steps": "9 u:1",
 	} {
 		for _, k := range Keys() {
-			if at := c.At[name]; k.Name == name && fmt.Sprintf("%v %s:%d", k.Value(c), filepath.Base(at.File), at.Line) != want {
+			if at := c.At[name]; k.Name == name &&
+				fmt.Sprintf("%v %s:%d", k.Value(c), filepath.Base(at.File), at.Line) != want {
 				t.Errorf("%s is %v of %v, want %s", name, k.Value(c), at, want)
 			}
 		}
 	}
 	programs := ""
 	for _, h := range c.Hosts {
-		programs += fmt.Sprintf("%s=%s %s:%d ", h.Name, h.Program, filepath.Base(c.At["hosts."+h.Name].File), c.At["hosts."+h.Name].Line)
+		programs += fmt.Sprintf("%s=%s %s:%d ", h.Name, h.Program, filepath.Base(c.At["hosts."+h.Name].File),
+			c.At["hosts."+h.Name].Line)
 	}
 	if want := "a=z p:5 b=b u:5 c=c p:4 "; programs != want {
 		t.Errorf("hosts are %s, want %s", programs, want)
 	}
-	if len(c.Notify) != 2 || !c.Notify[0].Desktop || c.Notify[1].Command != "tell" || filepath.Base(c.At["notify.1"].File) != "p" {
+	if len(c.Notify) != 2 || !c.Notify[0].Desktop || c.Notify[1].Command != "tell" ||
+		filepath.Base(c.At["notify.1"].File) != "p" {
 		t.Errorf("notify is %+v at %v", c.Notify, c.At)
 	}
-	if wrong := err.(Problems); len(wrong.About("store")) != 1 || len(wrong.About("run")) != 0 || len(wrong.About("color")) != 1 {
+	if wrong := err.(Problems); len(wrong.About("store")) != 1 || len(wrong.About("run")) != 0 ||
+		len(wrong.About("color")) != 1 {
 		t.Errorf("the problems are about %q and %q", wrong[0].Key, wrong[1].Key)
 	}
 }
@@ -161,7 +178,8 @@ func TestAbout(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, Name)
 	for text, about := range map[string]bool{
-		"store: [dir": true, "color: [auto": false, "stroe: dir": true, "colour: auto": false, "store: dir\nstore: dir": true, "run: {host: [a]}": false,
+		"store: [dir": true, "color: [auto": false, "stroe: dir": true, "colour: auto": false,
+		"store: dir\nstore: dir": true, "run: {host: [a]}": false,
 	} {
 		write(t, file, text)
 		_, err := Layers{Project: file}.Load()
@@ -183,13 +201,25 @@ func TestReference(t *testing.T) {
 	for _, c := range []struct{ text, set, warning string }{
 		{``, "", ""},
 		{`{}`, "", ""},
-		{`{"loops": {"loops_dir": "automation", "queue_wait_timeout_seconds": 3600}}`, "catalog=" + filepath.Join(dir, "automation") + " queue.timeout=1h", ""},
+		{
+			`{"loops": {"loops_dir": "automation", "queue_wait_timeout_seconds": 3600}}`,
+			"catalog=" + filepath.Join(dir, "automation") + " queue.timeout=1h", "",
+		},
 		{`{"loops": {"loops_dir": ".loops/"}, "project": {"name": 3}, "issues": []}`, "", ""},
 		{`{"loops": {"loops_dir": "gone"}, "orchestration": {"host_cli": "claude-code"}}`, "run.host=claude-code", ""},
 		{`{"orchestration": {"host_cli": "omp"}, "loops": 3}`, "", ""},
-		{`{"loops": {"run_defaults": {"delay": "2"}, "queue_wait_timeout_seconds": -1}}`, "", "loops.queue_wait_timeout_seconds is not used: it is no number of seconds\n" + file + ": loops.run_defaults.delay is not used: it is no number of seconds"},
+		{
+			`{"loops": {"run_defaults": {"delay": "2"}, "queue_wait_timeout_seconds": -1}}`, "",
+			"loops.queue_wait_timeout_seconds is not used: it is no number of seconds\n" + file +
+				": loops.run_defaults.delay is not used: it is no number of seconds",
+		},
 		{`{"loops": {`, "", "it is not used, because it cannot be made out: unexpected end of JSON input"},
-		{`{"commands": {"confidence_gate": {"readiness_threshold": 1.5}, "rate_limits": {}}, "loops": {"run_defaults": {"clear": true}}}`, "", "commands.confidence_gate.readiness_threshold is not used: it is no whole number from 0 to 100\n" + file + ": commands.rate_limits is not read; a state has rate_limit_max_wait_seconds and rate_limit_long_wait_ladder for that"},
+		{
+			`{"commands": {"confidence_gate": {"readiness_threshold": 1.5}, "rate_limits": {}}, "loops": {"run_defaults": {"clear": true}}}`,
+			"", "commands.confidence_gate.readiness_threshold is not used: it is no whole number from 0 to 100\n" +
+				file + ": commands.rate_limits is not read; a state has rate_limit_max_wait_seconds and " +
+				"rate_limit_long_wait_ladder for that",
+		},
 		{`null`, "", ""},
 		{`[1]`, "", "it is not used, because it cannot be made out: it is no JSON object"},
 	} {
@@ -238,7 +268,11 @@ func TestUserFile(t *testing.T) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for _, k := range Keys() {
-		value := map[Form]string{FormText: "x", FormDuration: "1h30m", FormSize: "2G", FormCount: "3", FormTokens: "20000", FormDollars: "2.5", FormNotify: "", FormEvents: "", FormHosts: "", FormTypes: ""}[k.Form]
+		value := map[Form]string{
+			FormText: "x", FormDuration: "1h30m", FormSize: "2G", FormCount: "3",
+			FormTokens: "20000", FormDollars: "2.5", FormNotify: "", FormEvents: "", FormHosts: "",
+			FormTypes: "",
+		}[k.Form]
 		switch {
 		case k.Form == FormWord:
 			value = k.Values[len(k.Values)-1]
@@ -250,10 +284,12 @@ func TestKeys(t *testing.T) {
 			value = "https://ping.example.org/x"
 		case k.Form == FormSecret:
 			text := "serve: {metrics_token: {env: TOKEN}}"
-			if c := (&Config{}); (layer{file: "f"}).parse([]byte(text), c) != nil || k.Value(c) != "TOKEN" || c.At[k.Name].Line != 1 {
+			if c := (&Config{}); (layer{file: "f"}).parse([]byte(text), c) != nil || k.Value(c) != "TOKEN" ||
+				c.At[k.Name].Line != 1 {
 				t.Errorf("%s is %v", text, k.Value(c))
 			}
-			if c := (&Config{}); (layer{file: "f"}).parse([]byte("serve: {metrics_token: {env: A, file: /b}}"), c) == nil || c.Metrics.Token.Set() {
+			if c := (&Config{}); (layer{file: "f"}).parse([]byte("serve: {metrics_token: {env: A, file: /b}}"), c) ==
+				nil || c.Metrics.Token.Set() {
 				t.Errorf("two places are %v", k.Value(c))
 			}
 			continue
@@ -268,7 +304,8 @@ func TestKeys(t *testing.T) {
 			indent += " "
 		}
 		c := &Config{}
-		if wrong := (layer{file: "f"}).parse([]byte(text+" "+value), c); wrong != nil || fmt.Sprint(k.Value(c)) != value || c.At[k.Name].Line == 0 {
+		if wrong := (layer{file: "f"}).parse([]byte(text+" "+value), c); wrong != nil ||
+			fmt.Sprint(k.Value(c)) != value || c.At[k.Name].Line == 0 {
 			t.Errorf("%s: %s is %v at %v: %v", k.Name, value, k.Value(c), c.At, wrong)
 		}
 		if k.None {
@@ -309,7 +346,8 @@ func TestConfigIsAPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Layers{Project: path}).Load(); err == nil || err.Error() != path+": it cannot be read: it is no file" {
+	if _, err := (Layers{Project: path}).Load(); err == nil ||
+		err.Error() != path+": it cannot be read: it is no file" {
 		t.Error(err)
 	}
 }

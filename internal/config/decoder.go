@@ -19,7 +19,8 @@ type decoder struct {
 }
 
 func (d *decoder) say(n *yaml.Node, format string, args ...any) {
-	d.problems = append(d.problems, Problem{File: d.layer.file, Line: n.Line, Col: n.Column, Text: fmt.Sprintf(format, args...), Key: d.key})
+	d.problems = append(d.problems,
+		Problem{File: d.layer.file, Line: n.Line, Col: n.Column, Text: fmt.Sprintf(format, args...), Key: d.key})
 }
 
 // config reads the whole file.
@@ -45,7 +46,8 @@ func (d *decoder) section(n *yaml.Node, what, prefix string, c *Config) {
 			case deeper && n.Tag == "!!null": // everything there is commented out
 			case deeper:
 				d.section(n, prefix+name, prefix+name+".", c)
-			case k.Form == FormHosts || k.Form == FormNotify || k.Form == FormEvents || k.Form == FormTypes || k.Form == FormWebhooks || k.Form == FormSecrets:
+			case k.Form == FormHosts || k.Form == FormNotify || k.Form == FormEvents || k.Form == FormTypes ||
+				k.Form == FormWebhooks || k.Form == FormSecrets:
 				if n.Tag != "!!null" {
 					k.read(d, n, c)
 				}

@@ -31,11 +31,13 @@ func TestPage(t *testing.T) {
 		t.Errorf("the example has the secrets %v", c.Secrets)
 	}
 	rows := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| .* \\| ([^|]*) \\|$").FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| .* \\| ([^|]*) \\|$").FindAllStringSubmatch(page,
+		-1) {
 		rows[m[1]] = strings.Trim(m[2], "`")
 	}
 	for _, k := range Keys() {
-		if k.Form != FormNotify && k.Form != FormEvents && k.Form != FormHosts && k.Form != FormTypes && k.Form != FormWebhooks && k.Form != FormSecrets && c.At[k.Name].Line == 0 {
+		if k.Form != FormNotify && k.Form != FormEvents && k.Form != FormHosts && k.Form != FormTypes &&
+			k.Form != FormWebhooks && k.Form != FormSecrets && c.At[k.Name].Line == 0 {
 			t.Errorf("the example lacks %s", k.Name)
 		}
 		want := k.Default

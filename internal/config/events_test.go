@@ -16,8 +16,12 @@ func TestEvents(t *testing.T) {
 		}
 		return c.Events, ""
 	}
-	got, wrong := read("events: [{file: a, rotate: 10M, loops: 'n-*', kinds: [route]}, {webhook: 'http://h/', secret_env: KEY, timeout: 3s}]")
-	want := []Outlet{{File: "/p/a", Rotate: 10 << 20, Loops: []string{"n-*"}, Kinds: []string{"route"}}, {URL: "http://h/", Secret: Secret{Env: "KEY"}, Timeout: 3e9}}
+	got, wrong := read("events: [{file: a, rotate: 10M, loops: 'n-*', kinds: [route]}, {webhook: 'http://h/', " +
+		"secret_env: KEY, timeout: 3s}]")
+	want := []Outlet{
+		{File: "/p/a", Rotate: 10 << 20, Loops: []string{"n-*"}, Kinds: []string{"route"}},
+		{URL: "http://h/", Secret: Secret{Env: "KEY"}, Timeout: 3e9},
+	}
 	if wrong != "" || !reflect.DeepEqual(got, want) {
 		t.Errorf("%s\n got %+v\nwant %+v", wrong, got, want)
 	}

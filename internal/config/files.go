@@ -32,7 +32,8 @@ func (d *decoder) include(n *yaml.Node, c *Config) {
 	c.Files.Include = nil
 	d.each(n, func(n *yaml.Node) {
 		if p := n.Value; p == "" || path.IsAbs(p) || strings.HasPrefix(p, ":") || strings.Contains("/"+p+"/", "/../") {
-			d.say(n, "include has patterns of files below the top of the repository, such as build/*.json, not %s", humanize.Quote(p))
+			d.say(n, "include has patterns of files below the top of the repository, such as build/*.json, not %s",
+				humanize.Quote(p))
 		}
 	})
 	c.Files.Include = d.texts(n, "include")

@@ -16,7 +16,8 @@ func (d *decoder) modelHints(n *yaml.Node, c *Config) {
 		d.pairs(models, name.Value+" in model_hints", func(hint, model *yaml.Node) {
 			switch {
 			case !slices.Contains(agent.ModelHints, hint.Value):
-				d.say(hint, "%s is no model_hint%s; known are %s", humanize.Quote(hint.Value), humanize.DidYouMean(hint.Value, agent.ModelHints), humanize.List(agent.ModelHints))
+				d.say(hint, "%s is no model_hint%s; known are %s", humanize.Quote(hint.Value),
+					humanize.DidYouMean(hint.Value, agent.ModelHints), humanize.List(agent.ModelHints))
 			case model.Tag == "!!bool" && model.Value == "false":
 				c.hint(name.Value, hint.Value, "")
 			default:

@@ -46,7 +46,8 @@ func (d *decoder) hosts(n *yaml.Node, c *Config) (hosts []*agent.CLI) {
 			return
 		}
 		if d.layer.user && strings.Contains(r.spec.Program, "/") && !filepath.IsAbs(r.spec.Program) {
-			d.say(r.node("program"), "host %s: %s is another program in every project: write an absolute path, or a name that is found in PATH", humanize.Clip(key.Value), humanize.Quote(r.spec.Program))
+			d.say(r.node("program"), "host %s: %s is another program in every project: write an absolute path, or a "+
+				"name that is found in PATH", humanize.Clip(key.Value), humanize.Quote(r.spec.Program))
 			return
 		}
 		hosts = append(hosts, h)
@@ -111,7 +112,9 @@ func (r *hostReader) read(n *yaml.Node) {
 			})
 		}},
 		text("usage_is", (*string)(&s.Counts)),
-		{"cache_in_input", func(n *yaml.Node) { r.at["cache_in_input"], s.CacheInInput = n, r.flag(n, "cache_in_input") }},
+		{"cache_in_input", func(n *yaml.Node) {
+			r.at["cache_in_input"], s.CacheInInput = n, r.flag(n, "cache_in_input")
+		}},
 		field("cost", "cost", &f.Cost),
 		field("error", "error", &f.Error),
 		field("status", "status", &f.Status),
@@ -161,7 +164,9 @@ func (r *hostReader) field(n *yaml.Node, key string) (f agent.Field) {
 		{"path", func(n *yaml.Node) { f.Path = r.text(n, "path") }},
 		{"when", func(n *yaml.Node) {
 			f.When = map[string]string{}
-			r.pairs(n, "when", func(k, v *yaml.Node) { f.When[k.Value] = r.text(v, "the value of "+humanize.Clip(k.Value)) })
+			r.pairs(n, "when", func(k, v *yaml.Node) {
+				f.When[k.Value] = r.text(v, "the value of "+humanize.Clip(k.Value))
+			})
 		}},
 	})
 	return f

@@ -143,12 +143,14 @@ func (d *decoder) store(n *yaml.Node, c *Config) {
 	case v == "dir":
 	case scheme == "sqlite" && path != "" && !strings.HasPrefix(path, "?"):
 		if d.layer.user && filepath.IsAbs(path) {
-			d.say(n, "store: all projects would record their runs in this one file: write a path that is not absolute, which is relative to the project, or put the key into a project's .loops/%s", Name)
+			d.say(n, "store: all projects would record their runs in this one file: write a path that is not "+
+				"absolute, which is relative to the project, or put the key into a project's .loops/%s", Name)
 			return
 		}
 	case scheme == "postgres", scheme == "postgresql":
 		if d.layer.user {
-			d.say(n, "store: all projects would record their runs in this one database: put the key into a project's .loops/%s", Name)
+			d.say(n, "store: all projects would record their runs in this one database: put the key into a "+
+				"project's .loops/%s", Name)
 			return
 		}
 	default:

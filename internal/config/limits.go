@@ -17,7 +17,8 @@ func (d *decoder) limits(n *yaml.Node, c *Config) {
 	d.pairs(n, "limits", func(key, value *yaml.Node) {
 		most, err := strconv.Atoi(value.Value)
 		if err != nil || most < 1 {
-			d.say(value, "%s in limits must be a whole number from 1, found %s", humanize.Quote(key.Value), humanize.Quote(value.Value))
+			d.say(value, "%s in limits must be a whole number from 1, found %s", humanize.Quote(key.Value),
+				humanize.Quote(value.Value))
 			return
 		}
 		if c.Limits == nil {

@@ -15,7 +15,8 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for _, bad := range []string{"0", "-1", "many", "1.5", "[1]"} {
-		if wrong := (layer{file: "f"}).parse([]byte("dispatch: {limits: {api: "+bad+"}}"), &Config{}); len(wrong) != 1 || wrong[0].Line != 1 || wrong[0].Col == 0 {
+		if wrong := (layer{file: "f"}).parse([]byte("dispatch: {limits: {api: "+bad+"}}"), &Config{}); len(wrong) !=
+			1 || wrong[0].Line != 1 || wrong[0].Col == 0 {
 			t.Errorf("%s: %v", bad, wrong)
 		}
 	}

@@ -22,8 +22,10 @@ var NotifyKinds = []NotifyKind{
 	{"stalled", "was in a cycle, or made no progress", true},
 	{"budget", "used up a budget, or the memory limits of the host", true},
 	{"limited", "ended because an agent host was rate-limited for too long", true},
-	{"interrupted", "was stopped by a signal or by loops stop, its process died, or the machine could not start its action", true},
-	{"suspended", "cannot continue until a person does something, such as a login; once for all runs that need the same agent", true},
+	{"interrupted", "was stopped by a signal or by loops stop, its process died, or the machine could not " +
+		"start its action", true},
+	{"suspended", "cannot continue until a person does something, such as a login; once for all runs that need " +
+		"the same agent", true},
 	{"awaiting", "handed off and waits for a user to resume it", true},
 	{"paused", "was paused by a user", false},
 	{"waiting", "begins to wait for five minutes or more, or asks a question; and each reminder of a question", false},

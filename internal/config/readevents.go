@@ -64,7 +64,8 @@ func (d *decoder) outlet(n *yaml.Node) (o Outlet) {
 	case len(ways) == 0:
 		d.say(n, "an element of events has one of webhook, command, socket and file")
 	case len(ways) > 1:
-		d.say(n, "an element of events has one of webhook, command, socket and file, and this one has %s: make %s of it", humanize.And(ways), fmt.Sprintf("%d elements", len(ways)))
+		d.say(n, "an element of events has one of webhook, command, socket and file, and this one has %s: "+
+			"make %s of it", humanize.And(ways), fmt.Sprintf("%d elements", len(ways)))
 	case secret != nil && o.URL == "":
 		d.say(secret, "the key of a signature is for a webhook, and does nothing beside %s", ways[0])
 	case rotate != nil && o.File == "":

@@ -51,7 +51,8 @@ func (d *decoder) target(n *yaml.Node) Notify {
 			t.On = d.texts(n, "on")
 			d.each(n, func(n *yaml.Node) {
 				if names := NotifyNames(); !slices.Contains(names, n.Value) {
-					d.say(n, "on: %s is none of %s%s", humanize.Quote(n.Value), humanize.List(names), humanize.DidYouMean(n.Value, names))
+					d.say(n, "on: %s is none of %s%s", humanize.Quote(n.Value), humanize.List(names),
+						humanize.DidYouMean(n.Value, names))
 				}
 			})
 		}),
@@ -115,7 +116,8 @@ func (d *decoder) target(n *yaml.Node) Notify {
 func (d *decoder) patterns(n *yaml.Node, what string) []string {
 	d.each(n, func(n *yaml.Node) {
 		if _, err := path.Match(n.Value, ""); err != nil || n.Value == "" {
-			d.say(n, "%s: %s is no name or pattern: * matches any letters, ? one letter, [ab] one of these", what, humanize.Quote(n.Value))
+			d.say(n, "%s: %s is no name or pattern: * matches any letters, ? one letter, [ab] one of these", what,
+				humanize.Quote(n.Value))
 		}
 	})
 	return d.texts(n, what)

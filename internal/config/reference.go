@@ -101,7 +101,8 @@ func (l Layers) reference(c *Config) {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(l.Dir, dir)
 		}
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && filepath.Join(l.Dir, ".loops") != filepath.Clean(dir) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() &&
+			filepath.Join(l.Dir, ".loops") != filepath.Clean(dir) {
 			c.Catalog = filepath.Clean(dir)
 			set("catalog")
 		}
@@ -131,5 +132,7 @@ func at(object any, path string) any {
 
 // knownHost reports whether there is a host of that name. little-loops has some that are not known here.
 func knownHost(name string) bool {
-	return name != "" && slices.ContainsFunc(agent.Hosts(), func(h *agent.CLI) bool { return h.Name == name || slices.Contains(h.Aliases, name) })
+	return name != "" && slices.ContainsFunc(agent.Hosts(), func(h *agent.CLI) bool {
+		return h.Name == name || slices.Contains(h.Aliases, name)
+	})
 }

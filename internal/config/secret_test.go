@@ -13,11 +13,13 @@ func TestSecret(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := &Config{}
-	text := "webhooks: {a: {secret_file: key, run: fix}}\nnotify: [{webhook: 'https://example.org', secret_file: ~/other}]"
+	text := "webhooks: {a: {secret_file: key, run: fix}}\nnotify: [{webhook: 'https://example.org', " +
+		"secret_file: ~/other}]"
 	if wrong := (layer{file: "f", dir: dir, home: "/home/ann"}).parse([]byte(text), c); wrong != nil {
 		t.Fatal(wrong)
 	}
-	if got, want := c.Webhooks[0].Secret, (Secret{File: filepath.Join(dir, "key")}); got != want || got.String() != want.File {
+	if got, want := c.Webhooks[0].Secret, (Secret{File: filepath.Join(dir, "key")}); got != want ||
+		got.String() != want.File {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got, want := c.Notify[0].Secret, (Secret{File: "/home/ann/other"}); got != want {

@@ -26,7 +26,8 @@ func (d *decoder) secrets(n *yaml.Node, c *Config) {
 	d.pairs(n, "secrets", func(key, value *yaml.Node) {
 		before := len(d.problems)
 		if !variableName().MatchString(key.Value) {
-			d.say(key, "secrets: %s is not a name: write letters, digits and _, such as GITHUB_TOKEN", humanize.Quote(key.Value))
+			d.say(key, "secrets: %s is not a name: write letters, digits and _, such as GITHUB_TOKEN",
+				humanize.Quote(key.Value))
 		}
 		s := NamedSecret{Name: key.Value}
 		if value.Tag == "!!null" {
@@ -59,11 +60,13 @@ func (d *decoder) secretFrom(n *yaml.Node, s *NamedSecret) {
 		{"hosts", func(n *yaml.Node) {
 			s.Hosts = d.texts(n, "hosts")
 			if len(s.Hosts) == 0 && n.Kind == yaml.SequenceNode {
-				d.say(n, "hosts is empty; name one such as api.anthropic.com, or leave it out: then actions have the value")
+				d.say(n, "hosts is empty; name one such as api.anthropic.com, or leave it out: then actions "+
+					"have the value")
 			}
 			d.each(n, func(n *yaml.Node) {
 				if !confine.IsHost(n.Value) {
-					d.say(n, "%s is no host; expected one such as api.anthropic.com, *.example.com or example.com:8443", humanize.Quote(n.Value))
+					d.say(n, "%s is no host; expected one such as api.anthropic.com, *.example.com or "+
+						"example.com:8443", humanize.Quote(n.Value))
 				}
 			})
 		}},

@@ -86,7 +86,8 @@ func ReadKey(path string) (ed25519.PrivateKey, error) {
 	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	private, ok := key.(ed25519.PrivateKey)
 	if err != nil || !ok {
-		return nil, errors.New("it is no ed25519 key in PKCS #8, as loops sign --new-key and openssl genpkey -algorithm ed25519 write it")
+		return nil, errors.New("it is no ed25519 key in PKCS #8, as loops sign --new-key and openssl genpkey " +
+			"-algorithm ed25519 write it")
 	}
 	return private, nil
 }
@@ -157,7 +158,8 @@ func (s Signature) verify(header string, text []byte, keys []string) error {
 	if err != nil {
 		return ErrForged
 	}
-	if value, err := base64.StdEncoding.DecodeString(s.Value); err != nil || !ed25519.Verify(key, message(header, text), value) {
+	if value, err := base64.StdEncoding.DecodeString(s.Value); err != nil ||
+		!ed25519.Verify(key, message(header, text), value) {
 		return ErrForged
 	}
 	if !slices.Contains(keys, s.Key) {

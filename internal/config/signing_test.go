@@ -92,13 +92,17 @@ func TestReadKeyRefuses(t *testing.T) {
 	for path, want := range map[string]string{
 		write("open", string(b), 0o644):       "other users may read or change it (its mode is 0644): chmod 600 it",
 		write("text", "ssh-ed25519 x", 0o600): "it is no private key in PEM",
-		write("cert", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", 0o600): "it is no ed25519 key in PKCS #8",
+		write("cert", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", 0o600): "it is no ed25519 " +
+			"key in PKCS #8",
 	} {
 		if _, err := ReadKey(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", filepath.Base(path), err, want)
 		}
 	}
-	for _, text := range []string{"", "loops definition v1\n", "loops definition v2\n" + strings.Repeat("x\n", 2), "loops definition v1\ned25519:AAAA\nAAAA\n", "loops definition v1\n" + public + "\n"} {
+	for _, text := range []string{
+		"", "loops definition v1\n", "loops definition v2\n" + strings.Repeat("x\n", 2),
+		"loops definition v1\ned25519:AAAA\nAAAA\n", "loops definition v1\n" + public + "\n",
+	} {
 		if s, err := ReadSignature(strings.TrimSuffix(write("bad.sig", text, 0o644), SignatureExtension)); err == nil {
 			t.Errorf("%q is read as the signature %v", text, s)
 		}
@@ -115,7 +119,8 @@ func TestKeyOfOpenSSL(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "key.pem")
 	openssl := testenv.Command(t, "openssl")
-	if out, err := exec.Command(openssl, "genpkey", "-algorithm", "ed25519", "-out", path).CombinedOutput(); err != nil {
+	if out, err := exec.Command(openssl, "genpkey", "-algorithm", "ed25519", "-out", path).CombinedOutput(); err !=
+		nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {

@@ -25,7 +25,8 @@ func (d *decoder) words(n *yaml.Node, what string, values []string, to *string) 
 	switch {
 	case len(d.problems) > before:
 	case values != nil && !slices.Contains(values, v):
-		d.say(n, "%s must be one of %s, found %s%s", what, humanize.List(values), humanize.Quote(v), humanize.DidYouMean(v, values))
+		d.say(n, "%s must be one of %s, found %s%s", what, humanize.List(values), humanize.Quote(v),
+			humanize.DidYouMean(v, values))
 	case strings.TrimSpace(v) == "":
 		d.say(n, "%s is empty: leave the key out", what)
 	default:

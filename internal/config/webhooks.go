@@ -39,7 +39,9 @@ const (
 	WebhookLoops = "loops"
 )
 
-var webhookName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`) })
+var webhookName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+})
 
 // webhooks reads what others may send to a server. One that a lower file declares, too, is replaced.
 func (d *decoder) webhooks(n *yaml.Node, c *Config) {
@@ -49,7 +51,8 @@ func (d *decoder) webhooks(n *yaml.Node, c *Config) {
 			d.say(key, "webhooks: they start loops of one project: write them into .loops/config.yaml of that")
 		}
 		if !webhookName().MatchString(key.Value) {
-			d.say(key, "webhooks: %s is not a name: it is part of an address: write letters, digits, _ and -, such as deploy", humanize.Quote(key.Value))
+			d.say(key, "webhooks: %s is not a name: it is part of an address: write letters, digits, _ and -, "+
+				"such as deploy", humanize.Quote(key.Value))
 		}
 		w := d.incoming(value, key.Value)
 		if len(d.problems) > before {
@@ -74,7 +77,8 @@ func (d *decoder) incoming(n *yaml.Node, name string) Webhook {
 	d.mapping(n, "webhook "+humanize.Quote(name), append(d.secret(&w.Secret), []row{
 		{"form", func(n *yaml.Node) { d.words(n, "form", []string{WebhookGitHub, WebhookLoops}, &w.Form) }},
 		{"events", func(n *yaml.Node) { w.Events = d.texts(n, "events") }},
-		text("run", &w.Run), text("input", &w.Input), text("signal", &w.Signal), text("data", &w.Data), text("answer", &w.Answer), text("question", &w.Question), text("to", &w.To),
+		text("run", &w.Run), text("input", &w.Input), text("signal", &w.Signal), text("data", &w.Data),
+		text("answer", &w.Answer), text("question", &w.Question), text("to", &w.To),
 		{"context", func(n *yaml.Node) {
 			d.pairs(n, "context", func(key, value *yaml.Node) {
 				w.Context = append(w.Context, [2]string{key.Value, d.text(value, "context."+key.Value)})
@@ -93,7 +97,8 @@ func (d *decoder) incoming(n *yaml.Node, name string) Webhook {
 	say := func(text string) { d.say(n, "webhook %s: %s", humanize.Quote(name), text) }
 	switch {
 	case !w.Secret.Set():
-		say("secret_env is missing: the name of the environment variable with the key of its signature; or secret_file: the file that has it")
+		say("secret_env is missing: the name of the environment variable with the key of its signature; or " +
+			"secret_file: the file that has it")
 	case does != 1:
 		say("it does one of these: run: LOOP, signal: EVENT, answer: JQ")
 	case w.Run == "" && w.To == "":

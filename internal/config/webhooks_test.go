@@ -33,14 +33,18 @@ func TestWebhooksThatAreWrong(t *testing.T) {
 		if wrong := (layer{file: "f"}).parse([]byte(c.text), conf); wrong != nil {
 			got = wrong.Error()
 		}
-		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || got != "" && !strings.Contains(got, "f:1:") {
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) ||
+			got != "" && !strings.Contains(got, "f:1:") {
 			t.Errorf("%s: %q, want %q", c.text, got, c.want)
 		}
-		if c.want == "" && (len(conf.Webhooks) != 1 || conf.Webhooks[0].Form != WebhookGitHub || conf.Webhooks[0].Context[0] != [2]string{"k", ".v"}) {
+		if c.want == "" &&
+			(len(conf.Webhooks) != 1 || conf.Webhooks[0].Form != WebhookGitHub ||
+				conf.Webhooks[0].Context[0] != [2]string{"k", ".v"}) {
 			t.Errorf("%s: %+v", c.text, conf.Webhooks)
 		}
 	}
-	if wrong := (layer{file: "f", user: true}).parse([]byte("webhooks: {a: {secret_env: S, run: fix}}"), &Config{}); wrong == nil || !strings.Contains(wrong.Error(), "write them into .loops/config.yaml") {
+	if wrong := (layer{file: "f", user: true}).parse([]byte("webhooks: {a: {secret_env: S, run: fix}}"),
+		&Config{}); wrong == nil || !strings.Contains(wrong.Error(), "write them into .loops/config.yaml") {
 		t.Errorf("of a user: %v", wrong)
 	}
 }

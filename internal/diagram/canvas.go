@@ -129,7 +129,8 @@ func (c canvas) spans() [][]Span {
 	out := make([][]Span, 0, len(c))
 	for _, row := range c {
 		end := len(row)
-		for end > 0 && row[end-1].r == 0 && row[end-1].lines == 0 && !row[end-1].wide || end > 0 && row[end-1].r == ' ' {
+		for end > 0 && row[end-1].r == 0 && row[end-1].lines == 0 && !row[end-1].wide ||
+			end > 0 && row[end-1].r == ' ' {
 			end--
 		}
 		var line []Span

@@ -34,10 +34,17 @@ var formats = map[string]func(*diagram.Graph) string{
 
 // measured is what a run of testdata/fix.yaml did.
 var measured = diagram.Measure{
-	By:     "time",
-	Order:  []string{"check", "mend", "vanished"},
-	States: map[string]diagram.Amount{"check": {Value: 12, Text: "12s"}, "mend": {Value: 90, Text: "1m30s"}, "vanished": {Value: 0.1, Text: "0.1s"}},
-	Taken:  []diagram.Step{{From: "check", To: "mend", Times: 3}, {From: "mend", To: "check", Times: 2}, {From: "mend", To: "vanished", Times: 1}},
+	By:    "time",
+	Order: []string{"check", "mend", "vanished"},
+	States: map[string]diagram.Amount{
+		"check": {Value: 12, Text: "12s"}, "mend": {Value: 90, Text: "1m30s"},
+		"vanished": {Value: 0.1, Text: "0.1s"},
+	},
+	Taken: []diagram.Step{
+		{From: "check", To: "mend", Times: 3},
+		{From: "mend", To: "check", Times: 2},
+		{From: "mend", To: "vanished", Times: 1},
+	},
 	Failed: "vanished",
 }
 
@@ -82,10 +89,15 @@ func load(t *testing.T, file string) *diagram.Graph {
 // hostile is a loop whose names and texts try to be more than text.
 func hostile() *diagram.Graph {
 	names := []string{
-		`"; } digraph x {`, "<script>alert(1)</script>", "]]></style><script src=//x>", "a\"|b --> c[\"d", "zeile\numbruch\tund\x1b[31mrot", "漢字のとても長い名前漢字のとても長い名前漢字の",
-		"🤖🦊", "e\u0301\u0302\u0303", "\u202egnp.exe", "bad\xff\xfeutf8", "end", `\N\G\l\`, "&lt;&amp;#quot;", "#35;", strings.Repeat("x", 3000), "", " ", "%%{init}%%", "{{.}}${x}", "--!><!--",
+		`"; } digraph x {`, "<script>alert(1)</script>", "]]></style><script src=//x>", "a\"|b --> c[\"d",
+		"zeile\numbruch\tund\x1b[31mrot", "漢字のとても長い名前漢字のとても長い名前漢字の",
+		"🤖🦊", "e\u0301\u0302\u0303", "\u202egnp.exe", "bad\xff\xfeutf8", "end", `\N\G\l\`, "&lt;&amp;#quot;", "#35;",
+		strings.Repeat("x", 3000), "", " ", "%%{init}%%", "{{.}}${x}", "--!><!--",
 	}
-	l := &fsm.Loop{Name: "<img src=x onerror=alert(1)>\"\\\n%%{}", Initial: names[0], States: map[string]*fsm.State{}, Order: names}
+	l := &fsm.Loop{
+		Name: "<img src=x onerror=alert(1)>\"\\\n%%{}", Initial: names[0], States: map[string]*fsm.State{},
+		Order: names,
+	}
 	for i, name := range names {
 		l.States[name] = &fsm.State{
 			Name: name, Action: names[(i+3)%len(names)], Next: names[(i+1)%len(names)],
@@ -135,7 +147,10 @@ func TestHostileText(t *testing.T) {
 // TestTextFits: no line is wider than was asked for, whatever the loop.
 func TestTextFits(t *testing.T) {
 	t.Parallel()
-	for _, g := range []*diagram.Graph{hostile(), load(t, "testdata/fix.yaml"), load(t, "testdata/triage.yaml"), chain(40)} {
+	for _, g := range []*diagram.Graph{
+		hostile(), load(t, "testdata/fix.yaml"), load(t, "testdata/triage.yaml"),
+		chain(40),
+	} {
 		for _, most := range []int{20, 21, 40, 79, 80, 120, 200} {
 			for line := range strings.Lines(g.Text(most, false)) {
 				if n := columns(strings.TrimSuffix(line, "\n")); n > most {
@@ -174,7 +189,8 @@ func chain(n int) *diagram.Graph {
 			next = "done"
 		}
 		add(&fsm.State{Name: name(i), Action: "true", Next: next, On: map[string]string{
-			"error": "failed", "back": name(i - 1 - i*7%23), "leap": name(min(n-1, i+i*13%31)), "start": "s0", "again": name(i),
+			"error": "failed", "back": name(i - 1 - i*7%23), "leap": name(min(n-1, i+i*13%31)), "start": "s0",
+			"again": name(i),
 		}})
 	}
 	add(&fsm.State{Name: "done", Terminal: true})
@@ -278,8 +294,17 @@ func TestPicturesHaveNoBlocks(t *testing.T) {
 func TestTones(t *testing.T) {
 	t.Parallel()
 	g := load(t, "testdata/fix.yaml")
-	g.Measure(diagram.Measure{By: "outcome", Order: []string{"check", "mend"}, States: map[string]diagram.Amount{"check": {Text: "error, exit 3", Tone: diagram.Fell}, "mend": {Text: "yes", Tone: diagram.Good}}})
-	for _, text := range []string{`<g class="bad"><title>check`, `<g class="good"><title>mend`, "error, exit 3", ".bad rect.box{fill:"} {
+	g.Measure(diagram.Measure{
+		By: "outcome", Order: []string{"check", "mend"},
+		States: map[string]diagram.Amount{
+			"check": {Text: "error, exit 3", Tone: diagram.Fell},
+			"mend":  {Text: "yes", Tone: diagram.Good},
+		},
+	})
+	for _, text := range []string{
+		`<g class="bad"><title>check`, `<g class="good"><title>mend`, "error, exit 3",
+		".bad rect.box{fill:",
+	} {
 		if svg := g.SVG(); !strings.Contains(svg, text) {
 			t.Errorf("the picture lacks %s:\n%s", text, svg)
 		}

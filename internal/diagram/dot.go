@@ -9,7 +9,8 @@ import (
 func (g *Graph) DOT() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n", dotText(g.Name))
-	fmt.Fprintf(&b, "  label=%s;\n  node [shape=box, style=\"rounded,filled\", fillcolor=\"#ffffff\", fontname=monospace];\n  edge [fontname=monospace];\n", dotText(g.heading()))
+	fmt.Fprintf(&b, "  label=%s;\n  node [shape=box, style=\"rounded,filled\", fillcolor=\"#ffffff\", "+
+		"fontname=monospace];\n  edge [fontname=monospace];\n", dotText(g.heading()))
 	next := g.next()
 	for i, n := range g.Nodes {
 		attributes := []string{"label=" + dotLines(n.lines(g.loopEdge(i, next))), "tooltip=" + dotText(n.Name)}
@@ -22,7 +23,8 @@ func (g *Graph) DOT() string {
 		}
 		attributes = append(attributes, `style="`+style+`"`)
 		if n.Heat > 0 {
-			attributes = append(attributes, fmt.Sprintf("fillcolor=%q, fontcolor=%q", heatFills[n.Heat-1], dotInk(n.Heat)))
+			attributes = append(attributes,
+				fmt.Sprintf("fillcolor=%q, fontcolor=%q", heatFills[n.Heat-1], dotInk(n.Heat)))
 		}
 		for _, t := range toneFills {
 			if n.Tone == t.tone {

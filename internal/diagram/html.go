@@ -43,7 +43,8 @@ func (g *Graph) row(b *strings.Builder, n *Node, ways []int) {
 	for _, why := range n.Entered {
 		notes = append(notes, "entered from anywhere: "+why)
 	}
-	fmt.Fprintf(b, "\n<tr><td>%s</td><td><code>%s</code></td>", html.EscapeString(printable(n.Name)), html.EscapeString(printable(n.Does)))
+	fmt.Fprintf(b, "\n<tr><td>%s</td><td><code>%s</code></td>", html.EscapeString(printable(n.Name)),
+		html.EscapeString(printable(n.Does)))
 	if g.By != "" {
 		fmt.Fprintf(b, `<td class="n">%s</td>`, html.EscapeString(n.Amount))
 	}
@@ -72,7 +73,8 @@ func (g *Graph) Legend() string {
 		return fmt.Sprintf(`<span class="colour" style="background:%s;color:%s">&nbsp;</span>`, fill, ink)
 	}
 	if g.toned() {
-		return fmt.Sprintf("%s success, %s failure, %s neither; white was not reached", colour(toneFills[0].fill, "#111"), colour(toneFills[1].fill, "#111"), colour(toneFills[2].fill, "#111"))
+		return fmt.Sprintf("%s success, %s failure, %s neither; white was not reached",
+			colour(toneFills[0].fill, "#111"), colour(toneFills[1].fill, "#111"), colour(toneFills[2].fill, "#111"))
 	}
 	text := "least "
 	for k, fill := range heatFills {

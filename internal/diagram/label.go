@@ -22,7 +22,8 @@ func printable(s string) string {
 		switch {
 		case r == '\n', r == '\t', r == '\r':
 			return ' '
-		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfffe, r == 0xffff, r == 0x2028, r == 0x2029:
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfffe, r == 0xffff,
+			r == 0x2028, r == 0x2029:
 			return unicode.ReplacementChar
 		}
 		return r

@@ -66,15 +66,19 @@ func (g *Graph) drawn(styled bool) string {
 	if g.Address != nil {
 		role = "group" // nothing inside a picture can be used
 	}
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="loop-graph" role="%s" width="%d" height="%d" viewBox="0 0 %[2]d %[3]d">`+"\n", role, width, height)
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" class="loop-graph" role="%s" width="%d" height="%d" viewBox="0 0 %[2]d %[3]d">`+
+			"\n", role, width, height)
 	fmt.Fprintf(&b, "<title>%s</title>\n", escape(g.heading()))
 	paper, arrow := ` class="paper"`, ` class="arrow"`
 	if styled {
 		g.writeStyle(&b)
 		paper, arrow = ` fill="#fff"`, ` style="fill:#333;stroke:none"`
 	}
-	b.WriteString("<defs><marker id=\"loop-graph-arrow\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"8\" markerHeight=\"8\" " +
-		"markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\"><path d=\"M0 0L10 5L0 10z\"" + arrow + "/></marker></defs>\n")
+	b.WriteString("<defs><marker id=\"loop-graph-arrow\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" " +
+		"markerWidth=\"8\" markerHeight=\"8\" " +
+		"markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\"><path d=\"M0 0L10 5L0 10z\"" + arrow +
+		"/></marker></defs>\n")
 	fmt.Fprintf(&b, `<rect width="%d" height="%d"%s/>`+"\n", width, height, paper)
 	for _, l := range d.links {
 		d.svgLink(&b, l, labels, tops, heights)
@@ -90,7 +94,8 @@ func (g *Graph) drawn(styled bool) string {
 func (g *Graph) writeStyle(b *strings.Builder) {
 	b.WriteString("<style>" + svgStyle)
 	for k, fill := range heatFills {
-		fmt.Fprintf(b, ".loop-graph .heat%[1]d rect.box{fill:%[2]s}.loop-graph .heat%[1]d text{fill:%[3]s}\n", k+1, fill, heatInks[k])
+		fmt.Fprintf(b, ".loop-graph .heat%[1]d rect.box{fill:%[2]s}.loop-graph .heat%[1]d text{fill:%[3]s}\n", k+1,
+			fill, heatInks[k])
 	}
 	for _, t := range toneFills {
 		if !g.toned() {
@@ -201,7 +206,8 @@ func (d *drawing) svgItem(b *strings.Builder, i int, lines []string, tops []int)
 		if d.g.Edges[it.of].Exception {
 			class += " exception"
 		}
-		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", class, x, y+13, escape(lines[0]))
+		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", class, x, y+13,
+			escape(lines[0]))
 		return
 	}
 	n := d.g.Nodes[it.of]
@@ -230,13 +236,15 @@ func (d *drawing) svgItem(b *strings.Builder, i int, lines []string, tops []int)
 	}
 	fmt.Fprintf(b, "<g class=\"%s\"><title>%s</title>", strings.Join(classes, " "), escape(printable(n.Name)))
 	left := x - it.width/2
-	fmt.Fprintf(b, "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", left, y, it.width, boxHeight(lines))
+	fmt.Fprintf(b, "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", left, y, it.width,
+		boxHeight(lines))
 	for k, line := range lines {
 		class := ""
 		if k == 0 {
 			class = ` class="name"`
 		}
-		fmt.Fprintf(b, "<text%s x=\"%d\" y=\"%d\">%s</text>", class, left+boxPadding, y+boxPadding/2+13+k*lineHeight, escape(line))
+		fmt.Fprintf(b, "<text%s x=\"%d\" y=\"%d\">%s</text>", class, left+boxPadding, y+boxPadding/2+13+k*lineHeight,
+			escape(line))
 	}
 	b.WriteString("</g>\n")
 }

@@ -37,7 +37,8 @@ func (g *Graph) Lines(width int) [][]Span {
 
 // heading says what is drawn.
 func (g *Graph) heading() string {
-	text := fmt.Sprintf("%s: %s, %s", printable(g.Name), count(len(g.Nodes), "state"), count(len(g.Edges), "transition"))
+	text := fmt.Sprintf("%s: %s, %s", printable(g.Name), count(len(g.Nodes), "state"),
+		count(len(g.Edges), "transition"))
 	if g.By != "" {
 		text += ", by " + g.By
 	}

@@ -25,7 +25,8 @@ func CreateBeside(path string) (*os.File, error) {
 		}
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.Join(&os.PathError{Op: "flock", Path: f.Name(), Err: err}, f.Close(), os.Remove(f.Name()))
+			return nil, errors.Join(&os.PathError{Op: "flock", Path: f.Name(), Err: err}, f.Close(),
+				os.Remove(f.Name()))
 		}
 		if _, gone := os.Lstat(f.Name()); err == nil && gone == nil {
 			return f, nil
@@ -51,7 +52,8 @@ func lockRegular(path string) *os.File {
 	if err != nil {
 		return nil
 	}
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() ||
+		syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		_ = f.Close()
 		return nil
 	}

@@ -22,7 +22,8 @@ func ChangesOf(folder string) *Changes {
 	if err != nil {
 		return nil
 	}
-	const events = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVE | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
+	const events = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVE |
+		unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
 	if _, err := unix.InotifyAddWatch(fd, folder, events|unix.IN_ONLYDIR); err != nil {
 		_ = unix.Close(fd)
 		return nil

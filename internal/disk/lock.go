@@ -70,7 +70,8 @@ func Held(path string) bool {
 
 // heldBy reports whether another open file holds the flock of the file of fd.
 func heldBy(fd int) bool {
-	return errors.Is(retried(func() error { return syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB) }), syscall.EWOULDBLOCK)
+	return errors.Is(retried(func() error { return syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB) }),
+		syscall.EWOULDBLOCK)
 }
 
 // Names returns the names in a folder, none if it is not there.

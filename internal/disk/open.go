@@ -161,7 +161,8 @@ func readAll(path string, st *syscall.Stat_t, probe probing) (b []byte, held boo
 // openRaw opens a file to be read, as [Open] does, whatever it is.
 func openRaw(path string, st *syscall.Stat_t) (fd int, err error) {
 	err = retried(func() (err error) {
-		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY, 0)
+		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|
+			syscall.O_NOCTTY, 0)
 		return err
 	})
 	if err != nil {
@@ -264,7 +265,10 @@ func RealFolder(path string) error {
 	if err == nil && !st.IsDir() {
 		err = &os.PathError{Op: "open", Path: path, Err: errors.New("not a directory")}
 		if st.Mode()&fs.ModeSymlink != 0 {
-			err = &os.PathError{Op: "open", Path: path, Err: errors.New("a symbolic link, which is not followed, and not a directory")}
+			err = &os.PathError{
+				Op: "open", Path: path,
+				Err: errors.New("a symbolic link, which is not followed, and not a directory"),
+			}
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -28,8 +28,8 @@ func StampOf(path string) (s Stamp, regular, ok bool) {
 	return s, st.Mode&syscall.S_IFMT == syscall.S_IFREG, ok
 }
 
-// StampBelow returns the stamp of what has a name in an open folder, and its mode as the system has it. ok is false where
-// there is nothing.
+// StampBelow returns the stamp of what has a name in an open folder, and its mode as the system has it. ok is
+// false where there is nothing.
 func StampBelow(folder int, name string) (s Stamp, mode uint32, ok bool) {
 	var st unix.Stat_t
 	if retried(func() error { return unix.Fstatat(folder, name, &st, unix.AT_SYMLINK_NOFOLLOW) }) != nil {

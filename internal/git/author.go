@@ -23,9 +23,11 @@ func LastAuthor(ctx context.Context, run RunEnv, file string) (*Author, error) {
 	if err != nil || remotes == "" {
 		return nil, err
 	}
-	out, err := run(ctx, dir, nil, "-c", "log.showSignature=false", "--literal-pathspecs", "log", "-1", "--no-show-signature", "--format=%ae%x00%as", "--", name)
+	out, err := run(ctx, dir, nil, "-c", "log.showSignature=false", "--literal-pathspecs", "log", "-1",
+		"--no-show-signature", "--format=%ae%x00%as", "--", name)
 	if err != nil {
-		if e, ok := errors.AsType[*Error](err); ok && e.Code == 128 && strings.Contains(e.Text, "does not have any commits yet") {
+		if e, ok := errors.AsType[*Error](err); ok && e.Code == 128 &&
+			strings.Contains(e.Text, "does not have any commits yet") {
 			return nil, nil
 		}
 		return nil, err
@@ -34,7 +36,8 @@ func LastAuthor(ctx context.Context, run RunEnv, file string) (*Author, error) {
 	if !found {
 		return nil, nil
 	}
-	_, err = run(ctx, dir, nil, "--literal-pathspecs", "diff", "--quiet", "--no-ext-diff", "--no-textconv", "HEAD", "--", name)
+	_, err = run(ctx, dir, nil, "--literal-pathspecs", "diff", "--quiet", "--no-ext-diff", "--no-textconv", "HEAD",
+		"--", name)
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == 1 {
 		return nil, nil
 	}

@@ -12,7 +12,8 @@ import (
 func TestLastAuthor(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	run := Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_EMAIL=eve@x", "GIT_AUTHOR_NAME=n", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=c@x"), time.Minute)
+	run := Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_EMAIL=eve@x", "GIT_AUTHOR_NAME=n",
+		"GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=c@x"), time.Minute)
 	must := func(args ...string) {
 		t.Helper()
 		if _, err := run(t.Context(), dir, nil, args...); err != nil {
@@ -59,7 +60,9 @@ func TestLastAuthor(t *testing.T) {
 	must("config", "log.mailmap", "true")
 	check("whose address a checkout would change", "ann@x")
 	must("config", "user.email", "me@x")
-	emails := Emails(t.Context(), run, dir, func(name string) (string, bool) { return map[string]string{"EMAIL": "e@x"}[name], true })
+	emails := Emails(t.Context(), run, dir, func(name string) (string, bool) {
+		return map[string]string{"EMAIL": "e@x"}[name], true
+	})
 	if got := strings.Join(emails, " "); got != "e@x me@x" {
 		t.Errorf("the user is %q", got)
 	}

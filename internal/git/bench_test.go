@@ -71,7 +71,8 @@ func BenchmarkTenThousandFiles(b *testing.B) {
 			b.Fatal(err)
 		}
 		for i := range 10 {
-			if err := os.WriteFile(filepath.Join(w.Dir, fmt.Sprintf("%02d", i), fmt.Sprintf("%d.txt", i)), fmt.Appendf(nil, "run %d\n", n), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(w.Dir, fmt.Sprintf("%02d", i), fmt.Sprintf("%d.txt", i)),
+				fmt.Appendf(nil, "run %d\n", n), 0o644); err != nil {
 				b.Fatal(err)
 			}
 		}

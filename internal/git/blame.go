@@ -40,7 +40,8 @@ func NewBlamer(ctx context.Context, git RunEnv, file, place string) (*Blamer, er
 	}
 	lines := strings.Split(out+"\n", "\n")
 	b := &Blamer{
-		file: file, path: lines[2] + filepath.Base(file), objects: filepath.Join(lines[1], "objects"), place: place, git: git,
+		file: file, path: lines[2] + filepath.Base(file), objects: filepath.Join(lines[1], "objects"), place: place,
+		git: git,
 	}
 	for _, dir := range []string{place, filepath.Join(place, "objects"), filepath.Join(place, "refs")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

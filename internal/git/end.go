@@ -172,7 +172,8 @@ func (t Tree) finish(ctx context.Context, git Run) (kept bool, err error) {
 		return true, err
 	}
 	if r.Tree.New && r.Tip != "" {
-		if _, err := git(ctx, t.Project(), "update-ref", "-d", "refs/heads/"+r.Tree.Branch, r.Tip); notRefused(err) != nil {
+		if _, err := git(ctx, t.Project(), "update-ref", "-d", "refs/heads/"+r.Tree.Branch, r.Tip); notRefused(err) !=
+			nil {
 			return false, err
 		}
 	}

@@ -11,7 +11,8 @@ import (
 // in a hook: with them, git in a work tree would work on the repository around it.
 var foreign = []string{
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE",
+	"GIT_NO_REPLACE_OBJECTS",
 	"GIT_IMPLICIT_WORK_TREE", "GIT_INTERNAL_SUPER_PREFIX",
 	"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
 }
@@ -44,7 +45,8 @@ var quiet = []string{"commit.gpgSign=false", "tag.gpgSign=false", "push.gpgSign=
 // Settings returns the variables of git that the program itself starts, as name and value: it asks for no
 // password, opens no editor and signs nothing, and the bash that starts it reads no file first, prints nothing
 // of its own, and is set as ever. For a run with a sandbox hooks is the folder of the hooks
-// that no action can change, the only ones that it starts; "" = there is no sandbox. The variables are added to env, which may have settings for git already.
+// that no action can change, the only ones that it starts; "" = there is no sandbox. The variables are added to
+// env, which may have settings for git already.
 func Settings(env []string, hooks string) (vars [][2]string) {
 	settings := quiet
 	if hooks != "" {
@@ -56,10 +58,20 @@ func Settings(env []string, hooks string) (vars [][2]string) {
 			n, _ = strconv.Atoi(count) // git refuses one that is no number; ours takes its place
 		}
 	}
-	vars = [][2]string{{"BASH_ENV", ""}, {"SHELLOPTS", ""}, {"BASHOPTS", ""}, {"CDPATH", ""}, {"GIT_TERMINAL_PROMPT", "0"}, {"GIT_EDITOR", "true"}, {"GIT_SEQUENCE_EDITOR", "true"}, {"GIT_CONFIG_COUNT", strconv.Itoa(n + len(settings))}}
+	vars = [][2]string{
+		{"BASH_ENV", ""},
+		{"SHELLOPTS", ""},
+		{"BASHOPTS", ""},
+		{"CDPATH", ""},
+		{"GIT_TERMINAL_PROMPT", "0"},
+		{"GIT_EDITOR", "true"},
+		{"GIT_SEQUENCE_EDITOR", "true"},
+		{"GIT_CONFIG_COUNT", strconv.Itoa(n + len(settings))},
+	}
 	for i, setting := range settings {
 		key, value, _ := strings.Cut(setting, "=")
-		vars = append(vars, [2]string{fmt.Sprintf("GIT_CONFIG_KEY_%d", n+i), key}, [2]string{fmt.Sprintf("GIT_CONFIG_VALUE_%d", n+i), value})
+		vars = append(vars, [2]string{fmt.Sprintf("GIT_CONFIG_KEY_%d", n+i), key},
+			[2]string{fmt.Sprintf("GIT_CONFIG_VALUE_%d", n+i), value})
 	}
 	return vars
 }

@@ -52,7 +52,10 @@ func withInput(env []string, limit time.Duration) runInput {
 		case around.Err() != nil:
 			return "", context.Cause(around)
 		case ctx.Err() != nil:
-			return "", &Error{Command: command(args), Code: -1, Text: TooLong("git "+command(args), limit, text(said.String()))}
+			return "", &Error{
+				Command: command(args), Code: -1,
+				Text: TooLong("git "+command(args), limit, text(said.String())),
+			}
 		case errors.Is(err, exec.ErrNotFound):
 			return "", ErrNoGit
 		case ended:

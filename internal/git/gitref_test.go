@@ -20,7 +20,8 @@ const run = "fix-20261121T103405"
 // environ is the environment of git in tests: nothing has to outlive a loss of power, and the settings of this
 // machine do not matter.
 func environ() []string {
-	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none")
+	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none")
 }
 
 // run1 runs git for the test itself.
@@ -52,7 +53,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +120,8 @@ func TestTakeover(t *testing.T) {
 	run1(t, one.Dir, "add", "done.txt")
 	run1(t, one.Dir, "commit", "-q", "-m", "by the run")
 	write(t, one.Dir, map[string]string{
-		"a.txt": "changed\n", "added.txt": "added\n", "loose.txt": "x", "x.tmp": "x", "cache/deep/x.tmp": "cached\n", "new/dir/é.txt": "new\n",
+		"a.txt": "changed\n", "added.txt": "added\n", "loose.txt": "x", "x.tmp": "x", "cache/deep/x.tmp": "cached\n",
+		"new/dir/é.txt":    "new\n",
 		".loops/runs/id/x": "x",
 	})
 	run1(t, one.Dir, "add", "added.txt")
@@ -139,8 +142,10 @@ func TestTakeover(t *testing.T) {
 
 	two := worker(t, git, t.TempDir(), dir, c, "cache/**")
 	for name, want := range map[string]string{
-		"a.txt": "changed\n", "dir/b.txt": "(absent)", "added.txt": "added\n", "done.txt": "committed\n", "cache/deep/x.tmp": "cached\n",
-		"loose.txt": "x", "new/dir/é.txt": "new\n", ".loops/runs/id/x": "(absent)", "x.tmp": "(absent)", ".gitignore": "*.tmp\n",
+		"a.txt": "changed\n", "dir/b.txt": "(absent)", "added.txt": "added\n", "done.txt": "committed\n",
+		"cache/deep/x.tmp": "cached\n",
+		"loose.txt":        "x", "new/dir/é.txt": "new\n", ".loops/runs/id/x": "(absent)", "x.tmp": "(absent)",
+		".gitignore": "*.tmp\n",
 	} {
 		if got := read(t, filepath.Join(two.Dir, name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -149,7 +154,8 @@ func TestTakeover(t *testing.T) {
 	if head, want := run1(t, two.Dir, "rev-parse", "HEAD"), run1(t, one.Dir, "rev-parse", "HEAD"); head != want {
 		t.Errorf("HEAD is %s, want that of the run, %s", head, want)
 	}
-	if got, want := run1(t, two.Dir, "status", "--porcelain"), "M  a.txt\nA  added.txt\nD  dir/b.txt\n?? loose.txt\n?? new/"; got != want {
+	if got, want := run1(t, two.Dir, "status", "--porcelain"),
+		"M  a.txt\nA  added.txt\nD  dir/b.txt\n?? loose.txt\n?? new/"; got != want {
 		t.Errorf("what was not added is in the index:\n%s\nwant:\n%s", got, want)
 	}
 	if branch := run1(t, two.Dir, "symbolic-ref", "--short", "HEAD"); branch != "loops/"+run {
@@ -173,7 +179,8 @@ func TestLeft_34_1_7(t *testing.T) {
 		t.Errorf("%d files are left: %s", all, some)
 	}
 	write(t, one.Dir, map[string]string{
-		".gitignore": "*.tmp\nbuild/\n", "build/a": "x", "build/b": "x", "x.tmp": "x", "part/in.tmp": "x", "part/out.tmp": "x", "large": "",
+		".gitignore": "*.tmp\nbuild/\n", "build/a": "x", "build/b": "x", "x.tmp": "x", "part/in.tmp": "x",
+		"part/out.tmp": "x", "large": "",
 		"inner/file": "x", ".loops/runs/id/x.tmp": "x",
 	})
 	run1(t, filepath.Join(one.Dir, "inner"), "init", "-q")
@@ -182,7 +189,8 @@ func TestLeft_34_1_7(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep(t, one)
-	want := "inner/ (a repository of its own)|large (larger than 100 MiB)|build/ (ignored)|part/out.tmp (ignored)|x.tmp (ignored)"
+	want := "inner/ (a repository of its own)|large (larger than 100 MiB)|build/ (ignored)|part/out.tmp " +
+		"(ignored)|x.tmp (ignored)"
 	if some, all := one.Left(); all != 5 || strings.Join(some, "|") != want {
 		t.Errorf("%d files are left: %s", all, strings.Join(some, "|"))
 	}
@@ -371,7 +379,9 @@ func TestRefusedLogin(t *testing.T) {
 	for name, refuse := range map[string]func(w *RefTree){
 		"all": func(w *RefTree) { w.m.Remote = server.URL + "/x.git" },
 		"pushes": func(*RefTree) {
-			write(t, dir, map[string]string{"hooks/pre-receive": "#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 1\n"})
+			write(t, dir, map[string]string{
+				"hooks/pre-receive": "#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 1\n",
+			})
 			if err := os.Chmod(hook, 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -379,7 +389,8 @@ func TestRefusedLogin(t *testing.T) {
 	} {
 		w := worker(t, Command(append(environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"), 0), t.TempDir(), dir, base)
 		w.m.Refuses = func(text string) bool {
-			return strings.Contains(text, "could not read Username") || strings.Contains(text, "Permission denied (publickey)")
+			return strings.Contains(text, "could not read Username") ||
+				strings.Contains(text, "Permission denied (publickey)")
 		}
 		claim(t, w, 1)
 		write(t, w.Dir, map[string]string{"a.txt": "later " + name + "\n"})
@@ -464,7 +475,8 @@ func TestForget(t *testing.T) {
 	if got := run1(t, dir, "for-each-ref", "--format=%(refname)", "refs/loops"); got != want {
 		t.Errorf("the remote has %s, want %s", got, want)
 	}
-	if got := run1(t, m.Dir, "for-each-ref", "--format=%(refname)", "refs/loops", "refs/heads"); got != "refs/heads/loops/"+run+"-2\n"+want {
+	if got := run1(t, m.Dir, "for-each-ref", "--format=%(refname)", "refs/loops", "refs/heads"); got !=
+		"refs/heads/loops/"+run+"-2\n"+want {
 		t.Errorf("the mirror has %s", got)
 	}
 	left, err := filepath.Glob(filepath.Join(m.Trees, "*"))
@@ -482,7 +494,8 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	absent := strings.Repeat("1", len(base))
-	if _, err := m.Tree(t.Context(), run, absent, nil, nil); err == nil || err.Error() != "commit 111111111111 is not on "+dir+"; push it there" {
+	if _, err := m.Tree(t.Context(), run, absent, nil, nil); err == nil ||
+		err.Error() != "commit 111111111111 is not on "+dir+"; push it there" {
 		t.Errorf("an unknown commit: %v", err)
 	}
 	if _, err := m.Tree(t.Context(), run, "--upload-pack=x", nil, nil); err == nil {
@@ -495,7 +508,10 @@ func TestRefused(t *testing.T) {
 
 func TestRefName(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{run: run, "a b%2Fc..d": "a%20b%252Fc%2E%2Ed", "x.lock": "x%2Elock", "é": "%C3%A9"} {
+	for in, want := range map[string]string{
+		run: run, "a b%2Fc..d": "a%20b%252Fc%2E%2Ed", "x.lock": "x%2Elock",
+		"é": "%C3%A9",
+	} {
 		got := refName(in)
 		if got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)

@@ -22,7 +22,8 @@ type helper struct {
 	said    *strings.Builder
 }
 
-// startHelper starts git in a folder with its whole environment. An answer that takes longer than limit is an error; 0 = it may take as long as it likes.
+// startHelper starts git in a folder with its whole environment. An answer that takes longer than limit is an
+// error; 0 = it may take as long as it likes.
 func startHelper(dir string, env []string, limit time.Duration, args ...string) (*helper, error) {
 	h := &helper{command: command(args), limit: limit, said: &strings.Builder{}}
 	h.cmd = exec.Command("git", args...)

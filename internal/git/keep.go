@@ -23,7 +23,8 @@ const (
 
 // who has git commit as the committer.
 var who = []string{
-	"GIT_AUTHOR_NAME=" + committer, "GIT_AUTHOR_EMAIL=" + committerMail, "GIT_COMMITTER_NAME=" + committer, "GIT_COMMITTER_EMAIL=" + committerMail,
+	"GIT_AUTHOR_NAME=" + committer, "GIT_AUTHOR_EMAIL=" + committerMail, "GIT_COMMITTER_NAME=" + committer,
+	"GIT_COMMITTER_EMAIL=" + committerMail,
 }
 
 // A LostError means that another worker has the files of the run now, or that its ref was changed by hand.
@@ -34,7 +35,8 @@ type LostError struct {
 
 func (e *LostError) Error() string {
 	if e.Has == "" {
-		return fmt.Sprintf("%s is gone from %s: the files of run %s were deleted, or their ref was", e.Ref, e.Remote, e.Run)
+		return fmt.Sprintf("%s is gone from %s: the files of run %s were deleted, or their ref was", e.Ref, e.Remote,
+			e.Run)
 	}
 	return fmt.Sprintf("another worker has the files of run %s: %s of %s is at %.12s", e.Run, e.Ref, e.Remote, e.Has)
 }
@@ -64,7 +66,8 @@ func (t *RefTree) Claim(ctx context.Context, epoch int64, recorded string) error
 		if tip != "" {
 			if !t.m.has(ctx, tip) {
 				if err := t.m.alone(ctx, func() error {
-					_, err := t.m.git(ctx, t.m.Dir, nil, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--end-of-options", t.m.Remote, "+"+RefOf(t.Run)+"*:"+theirs(t.Run)+"*")
+					_, err := t.m.git(ctx, t.m.Dir, nil, "fetch", "-q", "--no-tags", "--no-write-fetch-head",
+						"--end-of-options", t.m.Remote, "+"+RefOf(t.Run)+"*:"+theirs(t.Run)+"*")
 					return err
 				}); err != nil {
 					return t.m.away(err)
@@ -188,7 +191,8 @@ func (t *RefTree) lookOnce(ctx context.Context) (s state, err error) {
 	if err := os.WriteFile(list, []byte(strings.Join(names, "\x00")), 0o600); err != nil {
 		return s, err
 	}
-	if _, err = t.git(ctx, env, "--literal-pathspecs", "add", "-f", "--pathspec-from-file="+list, "--pathspec-file-nul"); err != nil {
+	if _, err = t.git(ctx, env, "--literal-pathspecs", "add", "-f", "--pathspec-from-file="+list,
+		"--pathspec-file-nul"); err != nil {
 		return s, err
 	}
 	s.tree, err = t.git(ctx, env, "write-tree")
@@ -271,7 +275,8 @@ func (t *RefTree) push(ctx context.Context, tip, commit string) (has string, err
 	}
 	giveUp, pause := time.Now().Add(Patience), 50*time.Millisecond
 	for refused := 0; ; {
-		_, err = t.m.git(ctx, t.m.Dir, nil, "push", "-q", "--no-verify", "--force-with-lease="+RefOf(t.Run)+":"+tip, "--end-of-options", t.m.Remote, commit+":"+RefOf(t.Run))
+		_, err = t.m.git(ctx, t.m.Dir, nil, "push", "-q", "--no-verify", "--force-with-lease="+RefOf(t.Run)+":"+tip,
+			"--end-of-options", t.m.Remote, commit+":"+RefOf(t.Run))
 		if err == nil {
 			return "", nil
 		}

@@ -24,7 +24,8 @@ func (t Tree) Make(ctx context.Context, git Run, run string, begun bool) (*Hold,
 		return nil, err
 	case m.Run == run, m.Run != "" && m.Run == t.Before:
 		return t.hold(run)
-	case m.Run == "" && admin(t.Path) != "" && (begun || t.Before != ""): // a person made it again, or the writer of its mark was killed
+	// a person made it again, or the writer of its mark was killed
+	case m.Run == "" && admin(t.Path) != "" && (begun || t.Before != ""):
 		return t.hold(run)
 	case m.Run != "":
 		return nil, refuse("the work tree %s is that of run %s now", t.Path, m.Run)
@@ -76,10 +77,13 @@ func (t Tree) Gone(ctx context.Context, git Run) error {
 		return err
 	}
 	if tip == "" {
-		return refuse("the work tree %s is gone, and so is its branch %s: what the run changed is lost, unless git fsck --lost-found has it. To continue all the same from commit %.12s: git -C %s worktree add -f -b %s %s %s",
+		return refuse("the work tree %s is gone, and so is its branch %s: what the run changed is lost, unless git "+
+			"fsck --lost-found has it. To continue all the same from commit %.12s: git -C %s worktree add "+
+			"-f -b %s %s %s",
 			t.Path, t.Branch, t.Base, word(t.Project()), t.Branch, word(t.Path), t.Base)
 	}
-	return refuse("the work tree %s is gone, and what was not committed there with it. To continue with what its branch has: git -C %s worktree add -f %s %s",
+	return refuse("the work tree %s is gone, and what was not committed there with it. To continue with what its "+
+		"branch has: git -C %s worktree add -f %s %s",
 		t.Path, word(t.Project()), word(t.Path), t.Branch)
 }
 

@@ -100,7 +100,11 @@ func (h *Hold) merge(ctx context.Context, git Run, s TreeState) (why string, con
 	}
 	defer turn.Truncate(0) //nolint:errcheck // the mark counts only while git is in the middle of that merge
 	// What the config of the repository says of merges (branch.NAME.mergeOptions) must not leave the commits out.
-	command := []string{"merge", "-q", "--no-edit", "--commit", "--no-squash", "-m", "Merge branch '" + h.Branch + "' of run " + h.mark.Run, "-m", "Loops-Run: " + h.mark.Run, "refs/heads/" + h.Branch}
+	command := []string{
+		"merge", "-q", "--no-edit", "--commit", "--no-squash", "-m",
+		"Merge branch '" + h.Branch + "' of run " + h.mark.Run, "-m", "Loops-Run: " + h.mark.Run,
+		"refs/heads/" + h.Branch,
+	}
 	for range 20 {
 		if _, err = git(ctx, project, command...); !isGitError(err) || !strings.Contains(err.Error(), "index.lock") {
 			break
@@ -176,7 +180,8 @@ func (h *Hold) unready(ctx context.Context, git Run, project string) (why string
 	case err != nil:
 		return "", err
 	case on != h.Into:
-		return fmt.Sprintf("the main checkout is at %s now, and the run began at %s", orDetached(on), orDetached(h.Into)), nil
+		return fmt.Sprintf("the main checkout is at %s now, and the run began at %s", orDetached(on),
+			orDetached(h.Into)), nil
 	case merging != "":
 		return "the main checkout is in the middle of a merge; end that (git merge --continue or --abort)", nil
 	case dirty != "":
@@ -187,7 +192,9 @@ func (h *Hold) unready(ctx context.Context, git Run, project string) (why string
 
 // undo takes back a merge of tip that git refused or stopped in, and explains why it did. The merge of another
 // process is not touched.
-func (h *Hold) undo(ctx context.Context, git Run, project, tip string, refused error) (why string, conflict bool, err error) {
+func (h *Hold) undo(ctx context.Context, git Run, project, tip string, refused error) (why string, conflict bool,
+	err error,
+) {
 	why = "git did not merge it: " + refused.Error()
 	conflicts, err := git(ctx, project, "diff", "--name-only", "--diff-filter=U")
 	if err != nil {

@@ -37,7 +37,10 @@ func OpenMirror(ctx context.Context, git RunEnv, folder, remote string) (*Mirror
 	}
 	sum := sha256.Sum256([]byte(remote))
 	name := hex.EncodeToString(sum[:8])
-	m := &Mirror{Remote: remote, Dir: filepath.Join(folder, "mirrors", name+".git"), Trees: filepath.Join(folder, "trees", name), git: git}
+	m := &Mirror{
+		Remote: remote, Dir: filepath.Join(folder, "mirrors", name+".git"),
+		Trees: filepath.Join(folder, "trees", name), git: git,
+	}
 	if err := errors.Join(os.MkdirAll(filepath.Dir(m.Dir), 0o700), os.MkdirAll(m.Trees, 0o700)); err != nil {
 		return nil, err
 	}
@@ -48,7 +51,11 @@ func OpenMirror(ctx context.Context, git RunEnv, folder, remote string) (*Mirror
 		if _, err := git(ctx, folder, nil, "init", "-q", "--bare", m.Dir); err != nil { // again, where it was cut short
 			return err
 		}
-		for _, set := range [][2]string{{"remote.origin.url", remote}, {"remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"}, {"gc.auto", "0"}} {
+		for _, set := range [][2]string{
+			{"remote.origin.url", remote},
+			{"remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"},
+			{"gc.auto", "0"},
+		} {
 			if _, err := git(ctx, m.Dir, nil, "config", set[0], set[1]); err != nil {
 				return err
 			}
@@ -121,8 +128,12 @@ func (m *Mirror) fetch(ctx context.Context, run, commit string) error {
 		if m.has(ctx, commit) {
 			return nil
 		}
-		for _, refs := range []string{"+" + RefOf(run) + "*:" + theirs(run) + "*", "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"} {
-			if _, err := m.git(ctx, m.Dir, nil, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--end-of-options", m.Remote, refs); err != nil {
+		for _, refs := range []string{
+			"+" + RefOf(run) + "*:" + theirs(run) + "*",
+			"+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*",
+		} {
+			if _, err := m.git(ctx, m.Dir, nil, "fetch", "-q", "--no-tags", "--no-write-fetch-head",
+				"--end-of-options", m.Remote, refs); err != nil {
 				return m.away(err)
 			}
 			if m.has(ctx, commit) {
@@ -259,7 +270,8 @@ func (m *Mirror) Forget(ctx context.Context, run string) error {
 		return err
 	}
 	if tip != "" {
-		if _, err := m.git(ctx, m.Dir, nil, "push", "-q", "--no-verify", "--force-with-lease="+RefOf(run)+":"+tip, "--end-of-options", m.Remote, ":"+RefOf(run)); err != nil {
+		if _, err := m.git(ctx, m.Dir, nil, "push", "-q", "--no-verify", "--force-with-lease="+RefOf(run)+":"+tip,
+			"--end-of-options", m.Remote, ":"+RefOf(run)); err != nil {
 			return fmt.Errorf("delete %s on %s: %w", RefOf(run), m.Remote, err)
 		}
 	}
@@ -267,7 +279,8 @@ func (m *Mirror) Forget(ctx context.Context, run string) error {
 		return err
 	}
 	return m.alone(ctx, func() error {
-		refs, err := m.git(ctx, m.Dir, nil, "for-each-ref", "--format=%(refname)", RefOf(run), theirs(run), left(run), UndoRef(run),
+		refs, err := m.git(ctx, m.Dir, nil, "for-each-ref", "--format=%(refname)", RefOf(run), theirs(run), left(run),
+			UndoRef(run),
 			"refs/heads/"+BranchPrefix+refName(run), "refs/heads/"+BranchPrefix+refName(run)+".*")
 		for ref := range strings.Lines(refs) {
 			if _, e := m.git(ctx, m.Dir, nil, "update-ref", "-d", strings.TrimSpace(ref)); e != nil {

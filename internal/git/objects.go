@@ -53,8 +53,8 @@ var packers = sync.Pool{New: func() any {
 	return z
 }}
 
-// write writes an object, unless it has a file already, which then counts as new: git deletes old ones that nothing names.
-// As with git it is whole or not there after the death of this process, and not synced.
+// write writes an object, unless it has a file already, which then counts as new: git deletes old ones that
+// nothing names. As with git it is whole or not there after the death of this process, and not synced.
 func (s objectStore) write(o object) error {
 	path := filepath.Join(s.dir, o.id[:2], o.id[2:])
 	now := time.Now()

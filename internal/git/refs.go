@@ -61,14 +61,15 @@ func (u *refUpdater) move(ctx context.Context, ref, to, from string) (err error)
 	if from == "" {
 		from = strings.Repeat("0", len(to))
 	}
-	err = u.helper.ask(ctx, fmt.Sprintf("start\nupdate %s %s %s\ncommit\n", ref, to, from), func(out *bufio.Reader) error {
-		for _, want := range []string{"start: ok\n", "commit: ok\n"} {
-			if line, err := out.ReadString('\n'); err != nil || line != want {
-				return errRef // what git said has the reason
+	err = u.helper.ask(ctx, fmt.Sprintf("start\nupdate %s %s %s\ncommit\n", ref, to, from),
+		func(out *bufio.Reader) error {
+			for _, want := range []string{"start: ok\n", "commit: ok\n"} {
+				if line, err := out.ReadString('\n'); err != nil || line != want {
+					return errRef // what git said has the reason
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		u.helper = nil // it was closed
 	}

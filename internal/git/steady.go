@@ -19,7 +19,8 @@ func Steady(git Run) Run {
 	return func(ctx context.Context, dir string, args ...string) (out string, err error) {
 		for range steadyTries {
 			out, err = git(ctx, dir, args...)
-			if !isGitError(err) || !strings.Contains(err.Error(), "failed to read") || !strings.Contains(err.Error(), "/commondir") {
+			if !isGitError(err) || !strings.Contains(err.Error(), "failed to read") ||
+				!strings.Contains(err.Error(), "/commondir") {
 				return out, err
 			}
 			select {

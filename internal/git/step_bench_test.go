@@ -14,8 +14,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// BenchmarkStep measures what the guard and the snapshots of a step add to it: a look before and one after it, which they
-// share, the changes, and a commit. A step changes two files of many and adds one. The metrics are medians.
+// BenchmarkStep measures what the guard and the snapshots of a step add to it: a look before and one after it,
+// which they share, the changes, and a commit. A step changes two files of many and adds one. The metrics are medians.
 func BenchmarkStep(b *testing.B) {
 	for _, files := range []int{1000, 10_000} {
 		for _, changes := range []bool{false, true} {
@@ -30,17 +30,20 @@ func BenchmarkStep(b *testing.B) {
 					rest := time.Since(begin)
 					if changes {
 						for _, name := range []string{"d000/f1", "d003/f151", fmt.Sprintf("d001/new%d", n)} {
-							if err := os.WriteFile(filepath.Join(p.dir, name), fmt.Append(nil, "try ", n), 0o644); err != nil {
+							if err := os.WriteFile(filepath.Join(p.dir, name), fmt.Append(nil, "try ", n),
+								0o644); err != nil {
 								b.Fatal(err)
 							}
 						}
 					}
 					begin = time.Now()
 					after := p.look(b)
-					if _, err := p.chain.Add(b.Context(), after, Snapshot{Step: fmt.Sprint(n), When: After}); err != nil {
+					if _, err := p.chain.Add(b.Context(), after, Snapshot{Step: fmt.Sprint(n), When: After}); err !=
+						nil {
 						b.Fatal(err)
 					}
-					if all, err := p.walk.Changes(b.Context(), before, after); err != nil || (len(all) == 3) != changes {
+					if all, err := p.walk.Changes(b.Context(), before, after); err != nil ||
+						(len(all) == 3) != changes {
 						b.Fatal(all, err)
 					}
 					took = append(took, rest+time.Since(begin))
@@ -82,7 +85,8 @@ func benchPlot(b *testing.B, files int) *benched {
 	dir := b.TempDir()
 	for i := range files {
 		name := filepath.Join(dir, fmt.Sprintf("d%03d", i/50), fmt.Sprintf("f%d", i))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, fmt.Append(nil, "file ", i, "\n"), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+			os.WriteFile(name, fmt.Append(nil, "file ", i, "\n"), 0o644)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -97,7 +97,8 @@ func (m *Mirror) Tree(ctx context.Context, run, commit string, include, apart []
 		}
 		return t, nil
 	}
-	return nil, fmt.Errorf("%d processes hold work trees of run %s on this machine; end those that were stopped", mostTrees, run)
+	return nil, fmt.Errorf("%d processes hold work trees of run %s on this machine; end those that were stopped",
+		mostTrees, run)
 }
 
 // Close lets other processes use the tree.
@@ -155,7 +156,10 @@ func (t *RefTree) fill(ctx context.Context, is, want state, commit string) error
 			return err
 		}
 	}
-	for _, f := range []string{"MERGE_HEAD", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
+	for _, f := range []string{
+		"MERGE_HEAD", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge",
+		"rebase-apply",
+	} {
 		if err := os.RemoveAll(filepath.Join(t.admin(), f)); err != nil {
 			return err
 		}
@@ -187,7 +191,8 @@ func (t *RefTree) add(ctx context.Context, head string) error {
 		if _, err := t.m.git(ctx, t.m.Dir, nil, "worktree", "prune"); err != nil {
 			return err
 		}
-		_, err := t.m.git(ctx, t.m.Dir, nil, "worktree", "add", "-q", "-f", "--no-checkout", "-B", t.branch, t.Dir, head)
+		_, err := t.m.git(ctx, t.m.Dir, nil, "worktree", "add", "-q", "-f", "--no-checkout", "-B", t.branch, t.Dir,
+			head)
 		return err
 	})
 }

@@ -103,10 +103,12 @@ func (c *Chain) Close() {
 // read finds out what the ref has.
 func (c *Chain) read(ctx context.Context) (err error) {
 	c.all, c.on = nil, ""
-	if c.tip, err = answer(c.git(ctx, c.dir, nil, "rev-parse", "-q", "--verify", UndoRef(c.run)+"^{commit}")); err != nil || c.tip == "" {
+	if c.tip, err = answer(c.git(ctx, c.dir, nil, "rev-parse", "-q", "--verify", UndoRef(c.run)+"^{commit}")); err !=
+		nil || c.tip == "" {
 		return err
 	}
-	out, err := c.git(ctx, c.dir, nil, "log", "--first-parent", "--no-show-signature", "--no-notes", "--format=%H%x00%T%x00%ct%x00%P%x00%B%x01", c.tip, "--")
+	out, err := c.git(ctx, c.dir, nil, "log", "--first-parent", "--no-show-signature", "--no-notes",
+		"--format=%H%x00%T%x00%ct%x00%P%x00%B%x01", c.tip, "--")
 	if err != nil {
 		return err
 	}
@@ -168,7 +170,8 @@ func (s *Snapshot) parse(message string) bool {
 // counts. Where others put a commit on the ref meanwhile, it is added after that.
 func (c *Chain) Add(ctx context.Context, tree string, s Snapshot) (commit string, err error) {
 	if c.store.dir == "" {
-		out, err := c.inRepository(ctx, "rev-parse", "--path-format=absolute", "--show-object-format", "--git-path", "objects")
+		out, err := c.inRepository(ctx, "rev-parse", "--path-format=absolute", "--show-object-format", "--git-path",
+			"objects")
 		if err != nil {
 			return "", err
 		}
@@ -236,9 +239,11 @@ func (c *Chain) inRepository(ctx context.Context, args ...string) (string, error
 // refTries is how often a commit is put on a ref to which others add commits, too.
 const refTries = 6
 
-// addCommit puts a commit of a tree on a ref, after the commit tip that it has; "" = it is not there. git runs git in its
-// repository, which has the objects of store. Git refuses where the ref has another commit meanwhile.
-func addCommit(ctx context.Context, git func(context.Context, ...string) (string, error), store objectStore, ref, tip, tree, message string) (string, error) {
+// addCommit puts a commit of a tree on a ref, after the commit tip that it has; "" = it is not there. git runs
+// git in its repository, which has the objects of store. Git refuses where the ref has another commit meanwhile.
+func addCommit(ctx context.Context, git func(context.Context, ...string) (string, error), store objectStore,
+	ref, tip, tree, message string,
+) (string, error) {
 	commit := store.commit(tree, message, tip)
 	if err := store.write(commit); err != nil {
 		return "", err
@@ -251,7 +256,8 @@ func addCommit(ctx context.Context, git func(context.Context, ...string) (string
 
 // Diff returns how two trees differ, as git diff prints it, and in how many files. Files over 1 MB are only named.
 func (c *Chain) Diff(ctx context.Context, from, to string) (files int, text string, err error) {
-	args := append(slices.Clone(alone), "-c", "core.bigFileThreshold=1m", "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
+	args := append(slices.Clone(alone), "-c", "core.bigFileThreshold=1m", "diff-tree", "-r", "--no-ext-diff",
+		"--no-textconv", "--no-color", "--no-renames")
 	names, err := c.git(ctx, c.dir, nil, append(slices.Clone(args), "--name-only", "-z", from, to, "--")...)
 	if err == nil {
 		text, err = c.git(ctx, c.dir, nil, append(args, "-p", from, to, "--")...)
@@ -266,7 +272,8 @@ func ForgetUndo(ctx context.Context, git RunEnv, dir string, runs []string) erro
 	if len(runs) == 0 || !InGit(dir) {
 		return nil
 	}
-	out, err := git(ctx, dir, nil, "for-each-ref", "--format=%(refname)", strings.TrimSuffix(undoRefs, "/"), strings.TrimSuffix(proofRefs, "/"))
+	out, err := git(ctx, dir, nil, "for-each-ref", "--format=%(refname)", strings.TrimSuffix(undoRefs, "/"),
+		strings.TrimSuffix(proofRefs, "/"))
 	if errors.Is(err, ErrNoGit) {
 		return nil
 	}
@@ -309,6 +316,7 @@ func WriteBundle(ctx context.Context, git RunEnv, dir, run, file string) (bool, 
 // in the file are an error.
 func ReadBundle(ctx context.Context, git RunEnv, dir, run, file string) error {
 	ref := UndoRef(run)
-	_, err := git(ctx, dir, nil, append(slices.Clone(alone), "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--end-of-options", file, ref+":"+ref)...)
+	_, err := git(ctx, dir, nil, append(slices.Clone(alone), "fetch", "-q", "--no-tags", "--no-write-fetch-head",
+		"--no-recurse-submodules", "--end-of-options", file, ref+":"+ref)...)
 	return err
 }

@@ -61,7 +61,8 @@ func TestChain(t *testing.T) {
 	theirs := run1(t, dir, "commit-tree", tree, "-p", UndoRef(run), "-m", "guarded")
 	run1(t, dir, "update-ref", UndoRef(run), theirs)
 	add(c, "5", Snapshot{Step: "4/#2/1", When: After})
-	if got, want := labels(), []string{"1 before", "2/b/1 after", "found", "3 restored", "4/#2/1 after"}; !slices.Equal(got, want) {
+	if got, want := labels(),
+		[]string{"1 before", "2/b/1 after", "found", "3 restored", "4/#2/1 after"}; !slices.Equal(got, want) {
 		t.Errorf("it has %q, want %q", got, want)
 	}
 	all := c.List()
@@ -73,7 +74,8 @@ func TestChain(t *testing.T) {
 			t.Errorf("%s has %q", s.Label(), got)
 		}
 	}
-	if text := run1(t, dir, "log", "-1", "--format=%(trailers:key=Loops-Step,valueonly)", all[1].Commit); strings.TrimSpace(text) != "2/b/1 after" {
+	if text := run1(t, dir, "log", "-1", "--format=%(trailers:key=Loops-Step,valueonly)",
+		all[1].Commit); strings.TrimSpace(text) != "2/b/1 after" {
 		t.Errorf("git reads the trailer %q", text)
 	}
 	// a process that was killed before the ref had it left a commit that nothing names
@@ -153,17 +155,24 @@ func TestChainOfWorkTrees(t *testing.T) {
 		}
 		got = append(got, s.Label()+" "+s.Folder+" "+run1(t, dir, "show", s.Commit+":a.txt"))
 	}
-	want := []string{"1/x/1 before " + x + " x1", "1 before  0", "1/x/1 after " + x + " x2", "1/y/1 after " + y + " y1", "2 after  1"}
+	want := []string{
+		"1/x/1 before " + x + " x1", "1 before  0", "1/x/1 after " + x + " x2",
+		"1/y/1 after " + y + " y1", "2 after  1",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("it has %q, want %q", got, want)
 	}
-	if again.Last(x).Step != "1/x/1" || again.Last("").Step != "2" || again.Last(".worktrees/z").Commit != "" || again.Aside() {
+	if again.Last(x).Step != "1/x/1" || again.Last("").Step != "2" || again.Last(".worktrees/z").Commit != "" ||
+		again.Aside() {
 		t.Errorf("the last are %+v", again.all)
 	}
-	if got := run1(t, dir, "log", "--first-parent", "--reverse", "--format=%T", UndoRef(run)); len(strings.Fields(got)) != 6 || strings.Contains(strings.Join(strings.Fields(got)[2:], " "), again.Last(x).Tree) {
+	if got := run1(t, dir, "log", "--first-parent", "--reverse", "--format=%T",
+		UndoRef(run)); len(strings.Fields(got)) != 6 ||
+		strings.Contains(strings.Join(strings.Fields(got)[2:], " "), again.Last(x).Tree) {
 		t.Errorf("the first parents have the trees %s", got)
 	}
-	if got := run1(t, dir, "log", "--reverse", "--format=%s %T", again.Last(x).Commit); len(strings.Split(got, "\n")) != 2 {
+	if got := run1(t, dir, "log", "--reverse", "--format=%s %T",
+		again.Last(x).Commit); len(strings.Split(got, "\n")) != 2 {
 		t.Errorf("the work tree has %s", got)
 	}
 }
@@ -219,7 +228,8 @@ func BenchmarkSnapshot(b *testing.B) {
 				for i := 0; b.Loop(); i++ {
 					keep(b.Context(), Snapshot{Step: fmt.Sprint(i), When: Before})
 					if changes {
-						if err := os.WriteFile(filepath.Join(dir, "07", "7.txt"), fmt.Appendf(nil, "step %d\n", i), 0o644); err != nil {
+						if err := os.WriteFile(filepath.Join(dir, "07", "7.txt"), fmt.Appendf(nil, "step %d\n", i),
+							0o644); err != nil {
 							b.Fatal(err)
 						}
 					}

@@ -27,9 +27,10 @@ import (
 // or are neither files nor links. A repository inside the folder, such as a submodule, counts as its files. Of the mode
 // nothing else is in it.
 //
-// The first look costs a few processes of git. After that an unchanged folder costs none, and one with Include; a changed
-// one costs none either unless much changed: what decides what is ignored, and what compares trees, stays alive until
-// Close. Methods may be called at once; they wait for each other. An error is that of git, or ErrNoGit.
+// The first look costs a few processes of git. After that an unchanged folder costs none, and one with Include;
+// a changed one costs none either unless much changed: what decides what is ignored, and what compares trees,
+// stays alive until Close. Methods may be called at once; they wait for each other. An error is that of git, or
+// ErrNoGit.
 type Walk struct {
 	Dir string // absolute; only what is below it is walked
 	// absolute; of this Walk alone; made by the first call. It has to be the same for all processes of a run
@@ -37,7 +38,8 @@ type Walk struct {
 	// absolute paths of files that are in no tree, with those beside them that have their names and a dash: a database
 	Apart []string
 
-	Include []string // patterns of ignored files that are walked as well, as git's :(glob), from the top of the repository
+	// patterns of ignored files that are walked as well, as git's :(glob), from the top of the repository
+	Include []string
 	Below   []string // the same, from the folder
 	Largest int64    // size of the largest new file that is in a tree, in bytes; 0 = 100 MiB
 
@@ -78,7 +80,10 @@ const (
 
 // NewWalk returns a Walk of a folder. env is the environment of git, limit how long each of its commands may take.
 func NewWalk(env []string, limit time.Duration, dir, place string) *Walk {
-	return &Walk{Dir: dir, Place: place, git: withInput(env, limit), env: helperEnv(env), limit: limit, ignoring: map[string]*helper{}}
+	return &Walk{
+		Dir: dir, Place: place, git: withInput(env, limit), env: helperEnv(env), limit: limit,
+		ignoring: map[string]*helper{},
+	}
 }
 
 // Tree returns the name of what is in the folder now. Equal names mean equal files. known are trees of an earlier
@@ -151,8 +156,10 @@ func (w *Walk) Keep(ctx context.Context, ref, tree, message string) (string, err
 
 // walkArgs are settings that nothing in the folder or in the settings of a user overrides.
 var walkArgs = []string{
-	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.splitIndex=false",
-	"-c", "core.sparseCheckout=false", "-c", "core.autocrlf=false", "-c", "core.fileMode=true", "-c", "core.symlinks=true",
+	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c",
+	"core.splitIndex=false",
+	"-c", "core.sparseCheckout=false", "-c", "core.autocrlf=false", "-c", "core.fileMode=true", "-c",
+	"core.symlinks=true",
 	"-c", "core.attributesFile=/dev/null", "-c", "core.looseCompression=1", "-c", "gc.auto=0",
 }
 
@@ -186,7 +193,8 @@ func (w *Walk) open(ctx context.Context) error {
 func (w *Walk) find(ctx context.Context) error {
 	h := &walkHome{top: w.Dir, common: w.Place, format: "sha1"}
 	if InGit(w.Dir) {
-		out, err := w.git(ctx, w.Dir, nil, "", "rev-parse", "--path-format=absolute", "--show-object-format", "--git-common-dir", "--show-toplevel", "--show-prefix")
+		out, err := w.git(ctx, w.Dir, nil, "", "rev-parse", "--path-format=absolute", "--show-object-format",
+			"--git-common-dir", "--show-toplevel", "--show-prefix")
 		if err != nil {
 			return fmt.Errorf("git cannot look into %s: %w", w.Dir, err)
 		}
@@ -194,7 +202,10 @@ func (w *Walk) find(ctx context.Context) error {
 		h.format, h.common, h.top, h.sub = lines[0], lines[1], lines[2], lines[3]
 	}
 	h.index = filepath.Join(w.Place, fmt.Sprintf("index.%d.%d", os.Getpid(), time.Now().UnixNano()))
-	h.env = append([]string{"GIT_DIR=" + w.Place, "GIT_WORK_TREE=" + h.top, "GIT_INDEX_FILE=" + h.index, "GIT_OPTIONAL_LOCKS=0"}, who...)
+	h.env = append([]string{
+		"GIT_DIR=" + w.Place, "GIT_WORK_TREE=" + h.top, "GIT_INDEX_FILE=" + h.index,
+		"GIT_OPTIONAL_LOCKS=0",
+	}, who...)
 	if h.common != w.Place {
 		h.env = append(h.env, "GIT_OBJECT_DIRECTORY="+filepath.Join(h.common, "objects"))
 	}
@@ -212,7 +223,10 @@ func (w *Walk) make() error {
 	if w.root != nil {
 		w.root.forget()
 	}
-	for _, dir := range []string{filepath.Dir(w.Place), w.Place, filepath.Join(w.Place, "objects"), filepath.Join(w.Place, "refs")} {
+	for _, dir := range []string{
+		filepath.Dir(w.Place), w.Place, filepath.Join(w.Place, "objects"),
+		filepath.Join(w.Place, "refs"),
+	} {
 		if err := ownFolder(dir); err != nil {
 			return err
 		}
@@ -239,7 +253,10 @@ func (w *Walk) make() error {
 		return err
 	}
 	for _, f := range []struct{ name, text string }{
-		{"HEAD", "ref: refs/heads/none\n"}, {"config", walkConfig(h.format)}, {"info/attributes", walkAttributes}, {"info/exclude", exclude},
+		{"HEAD", "ref: refs/heads/none\n"},
+		{"config", walkConfig(h.format)},
+		{"info/attributes", walkAttributes},
+		{"info/exclude", exclude},
 	} {
 		if err := os.WriteFile(filepath.Join(w.Place, f.name), []byte(f.text), 0o600); err != nil {
 			return err
@@ -295,7 +312,8 @@ func (w *Walk) in(ctx context.Context, dir, input string, args ...string) (strin
 
 // inRepository runs git in the repository that has the refs.
 func (w *Walk) inRepository(ctx context.Context, args ...string) (string, error) {
-	return w.git(ctx, w.home.common, append([]string{"GIT_DIR=" + w.home.common}, who...), "", append(slices.Clip(walkArgs), args...)...)
+	return w.git(ctx, w.home.common, append([]string{"GIT_DIR=" + w.home.common}, who...), "",
+		append(slices.Clip(walkArgs), args...)...)
 }
 
 // walkTries is how often a walk is tried where files come and go under it.
@@ -406,7 +424,9 @@ func (w *Walk) isApart(name string) bool {
 		}
 	}
 	path := filepath.Join(w.Dir, name)
-	return slices.ContainsFunc(w.Apart, func(apart string) bool { return path == apart || strings.HasPrefix(path, apart+"-") })
+	return slices.ContainsFunc(w.Apart, func(apart string) bool {
+		return path == apart || strings.HasPrefix(path, apart+"-")
+	})
 }
 
 func split(out string) []string {
@@ -421,7 +441,8 @@ func (w *Walk) tracked(ctx context.Context) ([]string, error) {
 	if w.home.common == w.Place {
 		return nil, nil
 	}
-	out, err := w.git(ctx, w.Dir, []string{"GIT_OPTIONAL_LOCKS=0"}, "", append(slices.Clip(walkArgs), "ls-files", "-z")...)
+	out, err := w.git(ctx, w.Dir, []string{"GIT_OPTIONAL_LOCKS=0"}, "",
+		append(slices.Clip(walkArgs), "ls-files", "-z")...)
 	return split(out), err
 }
 

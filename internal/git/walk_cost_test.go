@@ -9,15 +9,17 @@ import (
 	"testing"
 )
 
-// A step that changes, adds, removes and ignores files starts no process of git: those of the first step stay alive. All else is what git would have done: it has each object, and an index that git
-// makes of the same files has the same tree.
+// A step that changes, adds, removes and ignores files starts no process of git: those of the first step stay
+// alive. All else is what git would have done: it has each object, and an index that git makes of the same
+// files has the same tree.
 func TestWalkOfAStepStartsNoProcess(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"sha1", "sha256"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			p := newPlot(t, false)
-			p.sh("git init -q -b main --object-format=" + format + "\n" + start + "echo '* -text -filter' > .git/info/attributes; git add -A; git commit -qm start")
+			p.sh("git init -q -b main --object-format=" + format + "\n" + start +
+				"echo '* -text -filter' > .git/info/attributes; git add -A; git commit -qm start")
 			trace := filepath.Join(t.TempDir(), "started")
 			env := append(environ(), "GIT_TRACE2_EVENT="+trace)
 			p.walk = NewWalk(env, 0, p.dir, filepath.Join(t.TempDir(), "walk"))
@@ -30,7 +32,8 @@ func TestWalkOfAStepStartsNoProcess(t *testing.T) {
 			defer chain.Close()
 			step := func(n int) {
 				before := p.tree()
-				p.sh(fmt.Sprintf("echo %d >> src/a; mkdir -p new/%d; echo n > new/%d/f; ln -sf %d link; echo l > %d.log; rm -f new/%d/f; chmod %s run.sh",
+				p.sh(fmt.Sprintf("echo %d >> src/a; mkdir -p new/%d; echo n > new/%d/f; ln -sf %d link; echo l > "+
+					"%d.log; rm -f new/%d/f; chmod %s run.sh",
 					n, n, n, n, n, n-1, []string{"+x", "-x"}[n%2]))
 				after := p.tree()
 				if p.changes(before, after) == "" {

@@ -27,7 +27,10 @@ func (w *Walk) changes(ctx context.Context, from, to string) (all []Change, err 
 		if strings.HasPrefix(field, ":") && i+1 < len(fields) && strings.Count(field, " ") == 4 {
 			words := strings.Fields(field)
 			i++
-			c := Change{Path: strings.TrimPrefix(fields[i], w.home.sub), Kind: Changed, Was: words[0][1:], Mode: words[1], id: words[3]}
+			c := Change{
+				Path: strings.TrimPrefix(fields[i], w.home.sub), Kind: Changed, Was: words[0][1:],
+				Mode: words[1], id: words[3],
+			}
 			switch words[4] {
 			case "A":
 				c.Kind = Added
@@ -55,7 +58,8 @@ func (w *Walk) changes(ctx context.Context, from, to string) (all []Change, err 
 // compare returns what git prints for the differences of two trees: fields that ended in NUL.
 func (w *Walk) compare(ctx context.Context, from, to string) (fields []string, err error) {
 	if w.comparing == nil {
-		w.comparing, err = w.helper(w.home.top, w.home.env, "diff-tree", "--stdin", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-abbrev")
+		w.comparing, err = w.helper(w.home.top, w.home.env, "diff-tree", "--stdin", "-r", "-z", "--raw", "--numstat",
+			"--no-renames", "--no-ext-diff", "--no-textconv", "--no-abbrev")
 		if err != nil {
 			return nil, err
 		}
@@ -111,8 +115,8 @@ func (w *Walk) lay(ctx context.Context, tree string, changes []Change) error {
 	return err
 }
 
-// apply removes what changes remove, has the files from the top of the repository written that they write, and gives them
-// their modes.
+// apply removes what changes remove, has the files from the top of the repository written that they write, and
+// gives them their modes.
 func (w *Walk) apply(changes []Change, checkOut func(write []string) error) error {
 	root, err := os.OpenRoot(w.Dir)
 	if err != nil {

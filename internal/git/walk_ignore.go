@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ignored returns which names of a folder git ignores. base is the top of the repository that decides: "" is that of the
-// Walk, else a path below its folder. folder is the path of the folder, "" or with a slash at its end.
+// ignored returns which names of a folder git ignores. base is the top of the repository that decides: "" is
+// that of the Walk, else a path below its folder. folder is the path of the folder, "" or with a slash at its end.
 func (w *Walk) ignored(ctx context.Context, base, folder string, names []string) ([]bool, error) {
 	h := w.ignoring[base]
 	if h == nil {

@@ -102,7 +102,11 @@ func (w *Walk) CheckOut(ctx context.Context, tree, to string) (dir string, files
 
 // InitRepository makes a folder a repository of its own with one commit, which has all its files.
 func (w *Walk) InitRepository(ctx context.Context, dir string) error {
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A", "-f", "."}, {"commit", "-q", "--allow-empty", "-m", "Files of a run"}} {
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"add", "-A", "-f", "."},
+		{"commit", "-q", "--allow-empty", "-m", "Files of a run"},
+	} {
 		if _, err := w.git(ctx, dir, who, "", append(slices.Clip(walkArgs), args...)...); err != nil {
 			return err
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// After any changes to files, links, modes, folders and what is ignored, a walk has the tree that git makes of the folder
-// with an index of its own.
+// After any changes to files, links, modes, folders and what is ignored, a walk has the tree that git makes of
+// the folder with an index of its own.
 func TestWalkAgreesWithGit(t *testing.T) {
 	t.Parallel()
 	seeds, steps := 8, 25
@@ -27,9 +27,12 @@ func TestWalkAgreesWithGit(t *testing.T) {
 					did = append(did, p.scribble(r))
 				}
 				tree := p.tree()
-				want := strings.TrimSpace(p.run("bash", "-c", "GIT_INDEX_FILE=.git/own git add -A . && GIT_INDEX_FILE=.git/own git write-tree"))
+				want := strings.TrimSpace(
+					p.run("bash", "-c", "GIT_INDEX_FILE=.git/own git add -A . && GIT_INDEX_FILE=.git/own "+
+						"git write-tree"))
 				if tree != want {
-					t.Fatalf("step %d: %s\nfrom the tree of git to that of the walk: %s\nignored:\n%s", n, strings.Join(did, "; "), p.changes(want, tree),
+					t.Fatalf("step %d: %s\nfrom the tree of git to that of the walk: %s\nignored:\n%s", n,
+						strings.Join(did, "; "), p.changes(want, tree),
 						p.run("bash", "-c", "find . -name .gitignore -not -path './.git/*' | xargs -r tail -n 20 --"))
 				}
 			}
@@ -41,9 +44,11 @@ func TestWalkAgreesWithGit(t *testing.T) {
 func (p *plot) scribble(r *rand.Rand) string {
 	p.t.Helper()
 	pick := func(all ...string) string { return all[r.IntN(len(all))] }
-	path := pick("", "", "x/", "x/y/", "build/", "x/build/", "é \"q\"/", "logs/") + pick("a", "b.log", "c.o", "build", "y", "-n", ":(top)z", "*", " t ", "new\nline")
+	path := pick("", "", "x/", "x/y/", "build/", "x/build/", "é \"q\"/", "logs/") +
+		pick("a", "b.log", "c.o", "build", "y", "-n", ":(top)z", "*", " t ", "new\nline")
 	full := filepath.Join(p.dir, path)
-	try := func(what string, err error) string { return fmt.Sprintf("%s %q (%v)", what, path, err) } // it may be refused: a file is in the way
+	// it may be refused: a file is in the way
+	try := func(what string, err error) string { return fmt.Sprintf("%s %q (%v)", what, path, err) }
 	switch r.IntN(10) {
 	case 0, 1, 2, 3:
 		_ = os.MkdirAll(filepath.Dir(full), 0o755)
@@ -53,7 +58,8 @@ func (p *plot) scribble(r *rand.Rand) string {
 		full = filepath.Join(p.dir, path)
 		text := ""
 		for range r.IntN(4) {
-			text += pick("*.log", "build/", "!b.log", "/a", "x/**", "*", "!*/", "!.gitignore", "y", "/x/y/", "logs/*", "*.[oa]", "!c.o") + "\n"
+			text += pick("*.log", "build/", "!b.log", "/a", "x/**", "*", "!*/", "!.gitignore", "y", "/x/y/", "logs/*",
+				"*.[oa]", "!c.o") + "\n"
 		}
 		_ = os.MkdirAll(filepath.Dir(full), 0o755)
 		return try("ignore "+text, os.WriteFile(full, []byte(text), 0o644))

@@ -16,8 +16,8 @@ import (
 	"loops/internal/disk"
 )
 
-// What is read and written without a process of git. The first look, which reads all, leaves that to git: it knows which
-// objects the repository has.
+// What is read and written without a process of git. The first look, which reads all, leaves that to git: it
+// knows which objects the repository has.
 const (
 	mostOwn    = 64
 	largestOwn = 8 << 20

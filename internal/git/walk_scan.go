@@ -141,7 +141,8 @@ type item struct {
 	size       int64
 }
 
-// folder brings what is known of a folder, and of those below it, up to date, but for what has to be read. items are in it. base is the repository around it.
+// folder brings what is known of a folder, and of those below it, up to date, but for what has to be read.
+// items are in it. base is the repository around it.
 func (s *scan) folder(ctx context.Context, f *folder, dir *os.File, items []item, path, base string) error {
 	has := ignores{}
 	for _, it := range items {
@@ -194,7 +195,8 @@ type below struct {
 // mostOpen is how many folders of one are read at once.
 const mostOpen = 16
 
-// below brings what is known of some folders in one up to date. They are read side by side: that takes most of the time.
+// below brings what is known of some folders in one up to date. They are read side by side: that takes most of
+// the time.
 func (s *scan) below(ctx context.Context, f *folder, dir *os.File, path string, some []*below) (err error) {
 	var all sync.WaitGroup
 	for _, b := range some {
@@ -248,7 +250,8 @@ func (s *scan) update(f *folder, items []item, path string) (unknown []item) {
 	for _, it := range items {
 		isDir, isFile := it.kind == unix.S_IFDIR, it.kind == unix.S_IFREG || it.kind == unix.S_IFLNK
 		switch {
-		case it.name == ".git" || isDir && it.name == TreesFolder || inRecords && isRecord(it.name) || s.isApartIn(path, it.name):
+		case it.name == ".git" || isDir && it.name == TreesFolder || inRecords && isRecord(it.name) ||
+			s.isApartIn(path, it.name):
 			continue
 		case !isDir && !isFile:
 			continue
@@ -343,7 +346,9 @@ func (s *scan) decide(ctx context.Context, f *folder, path string, unknown []ite
 
 // isApartIn is [Walk.isApart] of one name in a folder, for files of Apart alone.
 func (s *scan) isApartIn(path, name string) bool {
-	return slices.ContainsFunc(s.apart[path], func(apart string) bool { return name == apart || strings.HasPrefix(name, apart+"-") })
+	return slices.ContainsFunc(s.apart[path], func(apart string) bool {
+		return name == apart || strings.HasPrefix(name, apart+"-")
+	})
 }
 
 // readItems reads a folder. What goes meanwhile is left out.

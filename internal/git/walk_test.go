@@ -37,7 +37,8 @@ func newPlot(t *testing.T, repository bool) *plot {
 func (p *plot) run(name string, args ...string) string {
 	p.t.Helper()
 	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Env = p.dir, append(environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	cmd.Dir, cmd.Env = p.dir, append(environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@b")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		p.t.Fatalf("%s %q: %v: %s", name, args, err, out)
@@ -139,18 +140,38 @@ func TestWalkSeesAndRestores(t *testing.T) {
 		{"name", `echo y > $'line\nend "q" \303\244'`, `M "line\nend \"q\" ä" 2`},
 		{"link", `ln -sf src/deep/b link`, `M "link" 2`},
 		{"file to link", `ln -sf a src/deep/b`, `M "src/deep/b" 100644>120000 2`},
-		{"folder to link", `mv src ignored/src; ln -s ignored/src src`, "A \"src\" 1\nD \"src/a\" 1\nD \"src/deep/b\" 1"},
+		{
+			"folder to link", `mv src ignored/src; ln -s ignored/src src`,
+			"A \"src\" 1\nD \"src/a\" 1\nD \"src/deep/b\" 1",
+		},
 		{"folder to file", `rm -r tests; echo f > tests`, "A \"tests\" 1\nD \"tests/t_test.go\" 1"},
 		{"file to folder", `rm run.sh; mkdir run.sh; echo f > run.sh/f`, "D \"run.sh\" 1\nA \"run.sh/f\" 1"},
 		{"ignored", `echo z > ignored/i; echo z > other.log`, ""},
 		{"tracked and ignored", `echo z > kept.log`, `M "kept.log" 2`},
 		{"hidden by ignoring", `echo '*' >> .gitignore; echo z > src/a`, "M \".gitignore\" 1\nM \"src/a\" 2"},
 		{"out of the index", `[ ! -d .git ] || git rm -q --cached kept.log; echo z > kept.log`, `M "kept.log" 2`},
-		{"committed", `[ ! -d .git ] || git add -A; [ ! -d .git ] || git commit -qm more; echo z > src/a`, `M "src/a" 2`},
-		{"a repository", `cd src && git init -q && git add a && git commit -qm inner && echo n > n && echo z > a`, "M \"src/a\" 2\nA \"src/n\" 1"},
-		{"an empty repository", `mkdir inner && cd inner && git init -q && echo n > n && mkdir e && cd e && git init -q`, `A "inner/n" 1`},
-		{"a filter", `git config --global -l >/dev/null 2>&1 || :; [ ! -d .git ] || git config filter.evil.clean 'touch ran; cat'; echo g > data.flt`, `M "data.flt" 2`},
-		{"records", `echo d > runs.db-wal; echo d > runs.db; mkdir -p .loops/.running .loops/runs/r .worktrees/w; touch .loops/.running/x .loops/runs/r/y .worktrees/w/z; echo l > .loops/l.yaml`, `A ".loops/l.yaml" 1`},
+		{
+			"committed", `[ ! -d .git ] || git add -A; [ ! -d .git ] || git commit -qm more; echo z > src/a`,
+			`M "src/a" 2`,
+		},
+		{
+			"a repository", `cd src && git init -q && git add a && git commit -qm inner && echo n > n && echo z > a`,
+			"M \"src/a\" 2\nA \"src/n\" 1",
+		},
+		{
+			"an empty repository",
+			`mkdir inner && cd inner && git init -q && echo n > n && mkdir e && cd e && git init -q`, `A "inner/n" 1`,
+		},
+		{
+			"a filter",
+			`git config --global -l >/dev/null 2>&1 || :; [ ! -d .git ] || git config filter.evil.clean 'touch ran; cat'; echo g > data.flt`,
+			`M "data.flt" 2`,
+		},
+		{
+			"records",
+			`echo d > runs.db-wal; echo d > runs.db; mkdir -p .loops/.running .loops/runs/r .worktrees/w; touch .loops/.running/x .loops/runs/r/y .worktrees/w/z; echo l > .loops/l.yaml`,
+			`A ".loops/l.yaml" 1`,
+		},
 		{"special", `mkfifo pipe; mkdir empty`, ""},
 	}
 	for _, repository := range []bool{true, false} {
@@ -163,7 +184,8 @@ func TestWalkSeesAndRestores(t *testing.T) {
 				p := newPlot(t, repository)
 				p.sh(start)
 				if repository {
-					p.sh("echo k > kept.log; git add -A -- ':!untracked'; git add -f kept.log; git commit -qm start; git stash list")
+					p.sh("echo k > kept.log; git add -A -- ':!untracked'; git add -f kept.log; git commit -qm " +
+						"start; git stash list")
 				}
 				p.walk.Apart = []string{filepath.Join(p.dir, "runs.db")}
 				before, was := p.tree(), content(t, p.dir)
@@ -179,7 +201,8 @@ func TestWalkSeesAndRestores(t *testing.T) {
 					if !repository {
 						return ""
 					}
-					return p.run("git", "stash", "list") + p.run("git", "for-each-ref") + p.run("git", "symbolic-ref", "HEAD")
+					return p.run("git", "stash", "list") + p.run("git", "for-each-ref") +
+						p.run("git", "symbolic-ref", "HEAD")
 				}
 				had := state()
 				index, _ := os.ReadFile(filepath.Join(p.dir, ".git", "index"))
@@ -197,7 +220,8 @@ func TestWalkSeesAndRestores(t *testing.T) {
 				if now := p.tree(); now != before {
 					t.Errorf("after Restore: %s", p.changes(before, now))
 				}
-				if c.want != "" && !strings.Contains(c.script, "ignored/") && !strings.Contains(c.script, ".worktrees") {
+				if c.want != "" && !strings.Contains(c.script, "ignored/") &&
+					!strings.Contains(c.script, ".worktrees") {
 					if now := content(t, p.dir); now != was {
 						t.Errorf("after Restore:\n%s\nbefore:\n%s", now, was)
 					}
@@ -228,7 +252,8 @@ func TestWalkOfAPart(t *testing.T) {
 	if err := p.walk.Restore(t.Context(), before); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := content(t, p.dir), `".gitignore" -rw-r--r-- "*.o\n"`; !strings.HasPrefix(got, want) || !strings.Contains(got, `"b" -rw-r--r-- "x\n"`) ||
+	if got, want := content(t, p.dir), `".gitignore" -rw-r--r-- "*.o\n"`; !strings.HasPrefix(got, want) ||
+		!strings.Contains(got, `"b" -rw-r--r-- "x\n"`) ||
 		!strings.Contains(got, `"part/a" -rw-r--r-- "a\n"`) || strings.Contains(got, "part/n") {
 		t.Errorf("after Restore:\n%s", got)
 	}
@@ -241,9 +266,12 @@ func TestWalkTrustsNothingInItsPlace(t *testing.T) {
 	p.sh(start + "git add -A; git commit -qm start")
 	before := p.tree()
 	for _, spoil := range []string{
-		"git config --file $W/config filter.evil.clean 'touch '$PWD'/ran; cat'; echo '* filter=evil' > $W/info/attributes",
-		"mkdir -p $W/hooks; printf '#!/bin/sh\ntouch '$PWD'/ran\n' > $W/hooks/post-index-change; chmod +x $W/hooks/post-index-change",
-		"printf '*\n' > $W/info/exclude", "rm $W/index*", "echo broken > $W/HEAD", "rm -rf $W", "rm $W/config; ln -s $PWD/src/a $W/config",
+		"git config --file $W/config filter.evil.clean 'touch '$PWD'/ran; cat'; echo '* filter=evil' > " +
+			"$W/info/attributes",
+		"mkdir -p $W/hooks; printf '#!/bin/sh\ntouch '$PWD'/ran\n' > $W/hooks/post-index-change; chmod +x " +
+			"$W/hooks/post-index-change",
+		"printf '*\n' > $W/info/exclude", "rm $W/index*", "echo broken > $W/HEAD", "rm -rf $W",
+		"rm $W/config; ln -s $PWD/src/a $W/config",
 		"rm -r $W; ln -s $PWD/tests $W",
 	} {
 		p.sh("W=" + p.walk.Place + "; " + spoil + "; echo changed > src/a; echo new > new")
@@ -283,7 +311,8 @@ func TestWalkKeeps(t *testing.T) {
 		if !repository {
 			in = p.walk.Place
 		}
-		if got := p.run("git", "-C", in, "log", "--format=%T %P", "refs/loops-undo/run"); got != fmt.Sprintf("%s %s\n%s \n", two, commits[0], one) {
+		if got := p.run("git", "-C", in, "log", "--format=%T %P", "refs/loops-undo/run"); got !=
+			fmt.Sprintf("%s %s\n%s \n", two, commits[0], one) {
 			t.Errorf("the ref has\n%s", got)
 		}
 	}
@@ -319,7 +348,8 @@ func BenchmarkWalk(b *testing.B) {
 				dir := b.TempDir()
 				for i := range files {
 					name := filepath.Join(dir, fmt.Sprintf("d%03d", i/50), fmt.Sprintf("f%d", i))
-					if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, fmt.Append(nil, "file ", i, "\n"), 0o644)); err != nil {
+					if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+						os.WriteFile(name, fmt.Append(nil, "file ", i, "\n"), 0o644)); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -332,7 +362,8 @@ func BenchmarkWalk(b *testing.B) {
 				}
 				for i := range b.N {
 					if changes {
-						if err := os.WriteFile(filepath.Join(dir, "d000", "f1"), fmt.Append(nil, "try ", i), 0o644); err != nil {
+						if err := os.WriteFile(filepath.Join(dir, "d000", "f1"), fmt.Append(nil, "try ", i),
+							0o644); err != nil {
 							b.Fatal(err)
 						}
 					}

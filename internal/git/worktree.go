@@ -59,12 +59,13 @@ func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(form
 
 // A Tree is the work tree of one run.
 type Tree struct {
-	Path   string `json:"path"`             // absolute
-	Sub    string `json:"sub,omitempty"`    // of the project, inside the repository; "" where the project is all of it
-	Branch string `json:"branch"`           // without refs/heads/
-	New    bool   `json:"new,omitempty"`    // the run makes the branch
-	Base   string `json:"base"`             // commit the run begins with
-	Into   string `json:"into,omitempty"`   // branch of the main checkout when the run began; "" = its HEAD was detached
+	Path   string `json:"path"`          // absolute
+	Sub    string `json:"sub,omitempty"` // of the project, inside the repository; "" where the project is all of it
+	Branch string `json:"branch"`        // without refs/heads/
+	New    bool   `json:"new,omitempty"` // the run makes the branch
+	Base   string `json:"base"`          // commit the run begins with
+	// branch of the main checkout when the run began; "" = its HEAD was detached
+	Into   string `json:"into,omitempty"`
 	Before string `json:"before,omitempty"` // the run that had the tree before and left it; "" = it is a new tree
 }
 
@@ -89,7 +90,8 @@ func Look(ctx context.Context, git Run, project, branch string) (*Plan, error) {
 		return nil, noRepository(project, err)
 	}
 	if top == "true" {
-		return nil, refuse("%s is a bare repository of git, which has no checkout that loops could keep its records in; clone it first", project)
+		return nil, refuse("%s is a bare repository of git, which has no checkout that loops could keep its records "+
+			"in; clone it first", project)
 	}
 	sub, err := git(ctx, project, "rev-parse", "--show-prefix")
 	if err != nil {
@@ -100,7 +102,8 @@ func Look(ctx context.Context, git Run, project, branch string) (*Plan, error) {
 		return nil, err
 	}
 	if p.Base == "" {
-		return nil, refuse("the repository has no commit yet, so there is nothing to make a work tree from; commit something first")
+		return nil, refuse("the repository has no commit yet, so there is nothing to make a work tree from; commit " +
+			"something first")
 	}
 	if p.Into, err = head(ctx, git, project); err != nil {
 		return nil, err
@@ -114,13 +117,15 @@ func Look(ctx context.Context, git Run, project, branch string) (*Plan, error) {
 	}
 	if p.Sub != "" {
 		if there, err := has(ctx, git, project, tip+":"+p.Sub); err != nil || !there {
-			return nil, orRefuse(err, "commit %s has no folder %s, so a work tree would lack the project; commit it first", p.Head, p.Sub)
+			return nil, orRefuse(err, "commit %s has no folder %s, so a work tree would lack the project; "+
+				"commit it first", p.Head, p.Sub)
 		}
 	}
 	if p.Submodules, err = has(ctx, git, project, tip+":.gitmodules"); err != nil {
 		return nil, err
 	}
-	changed, err := git(ctx, project, "status", "--porcelain", "--untracked-files=normal", "--", ":/", ":(exclude)"+TreesFolder, ":(exclude).loops")
+	changed, err := git(ctx, project, "status", "--porcelain", "--untracked-files=normal", "--", ":/",
+		":(exclude)"+TreesFolder, ":(exclude).loops")
 	p.Changed = lines(changed)
 	return p, err
 }
@@ -136,7 +141,8 @@ func noRepository(project string, err error) error {
 			return refuse("git cannot work in %s: %s", project, said)
 		}
 		if dir == filepath.Dir(dir) {
-			return refuse("%s is in no repository of git; make one (git init) and commit something, or run without --worktree", project)
+			return refuse("%s is in no repository of git; make one (git init) and commit something, or run "+
+				"without --worktree", project)
 		}
 	}
 }
@@ -148,13 +154,15 @@ func (p *Plan) branch(ctx context.Context, git Run, project string) (tip string,
 		name := strings.TrimSuffix(BranchPrefix, "/")
 		taken, err := commit(ctx, git, project, "refs/heads/"+name)
 		if err != nil || taken != "" {
-			return "", orRefuse(err, "there is a branch %s, so that git cannot have branches in %s; name one: --worktree=BRANCH", name, BranchPrefix)
+			return "", orRefuse(err, "there is a branch %s, so that git cannot have branches in %s; name one: "+
+				"--worktree=BRANCH", name, BranchPrefix)
 		}
 		return p.Base, nil
 	}
 	_, err = git(ctx, project, "check-ref-format", "refs/heads/"+p.Branch)
 	if strings.HasPrefix(p.Branch, "-") || p.Branch == "@" || isGitError(err) { // git takes @ for HEAD
-		return "", refuse("%q cannot be the name of a branch: names have no spaces, no .. and none of ~^:?*[\\, do not begin with -, and are not @", p.Branch)
+		return "", refuse("%q cannot be the name of a branch: names have no spaces, no .. and none of ~^:?*[\\, do "+
+			"not begin with -, and are not @", p.Branch)
 	}
 	if err != nil {
 		return "", err
@@ -164,9 +172,11 @@ func (p *Plan) branch(ctx context.Context, git Run, project string) (tip string,
 	}
 	if tip == "" {
 		p.New = true
-		remote, err := git(ctx, project, "for-each-ref", "--count=1", "--format=%(refname:short)", "refs/remotes/*/"+p.Branch)
+		remote, err := git(ctx, project, "for-each-ref", "--count=1", "--format=%(refname:short)",
+			"refs/remotes/*/"+p.Branch)
 		if err != nil || remote != "" {
-			return "", orRefuse(err, "there is no branch %s here, but %s; make it first: git branch %s %s", p.Branch, remote, p.Branch, remote)
+			return "", orRefuse(err, "there is no branch %s here, but %s; make it first: git branch %s %s", p.Branch,
+				remote, p.Branch, remote)
 		}
 		return p.Base, nil
 	}
@@ -177,10 +187,12 @@ func (p *Plan) branch(ctx context.Context, git Run, project string) (tip string,
 	}
 	m, err := ReadMark(at)
 	if err != nil || m.Run == "" || !same(filepath.Dir(at), filepath.Join(project, TreesFolder)) {
-		return "", orRefuse(err, "branch %s is checked out in %s; choose another one, or switch branches there (git switch)", p.Branch, at)
+		return "", orRefuse(err, "branch %s is checked out in %s; choose another one, or switch branches "+
+			"there (git switch)", p.Branch, at)
 	}
 	// What the run before left there counts as this one's.
-	p.Path, p.Before, p.New, p.Base = filepath.Join(project, TreesFolder, filepath.Base(at)), m.Run, m.Tree.New, m.Tree.Base
+	p.Path, p.Before, p.New, p.Base = filepath.Join(project, TreesFolder, filepath.Base(at)), m.Run, m.Tree.New,
+		m.Tree.Base
 	return tip, nil
 }
 

@@ -18,7 +18,8 @@ func TestOwn(t *testing.T) {
 		{"-Prüfung.", "", "Pr-fung", "loops/Pr-fung"},
 	} {
 		got := Tree{Branch: c.given}.Own("/p", c.run)
-		if want := filepath.Join("/p", TreesFolder, c.path); got.Path != want || got.Branch != c.branch || got.Project() != "/p" {
+		if want := filepath.Join("/p", TreesFolder, c.path); got.Path != want || got.Branch != c.branch ||
+			got.Project() != "/p" {
 			t.Errorf("%q: %+v, want %s and %s", c.run, got, want, c.branch)
 		}
 	}
@@ -76,7 +77,8 @@ func TestMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, in := Around(filepath.Join(path, "src"))
-	if !in || m.Run != "a run with a long id" || m.Tree.Path != path || m.Tree.Dir() != filepath.Join(path, "src") || m.Tree.Branch != "topic" {
+	if !in || m.Run != "a run with a long id" || m.Tree.Path != path || m.Tree.Dir() != filepath.Join(path, "src") ||
+		m.Tree.Branch != "topic" {
 		t.Errorf("%v, %+v", in, m)
 	}
 	if !busy(path) {

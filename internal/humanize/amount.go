@@ -36,7 +36,8 @@ func plural(noun string) string {
 	switch {
 	case y && stem != "" && !strings.ContainsRune("aeiou", rune(stem[len(stem)-1])):
 		return stem + "ies"
-	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "sh"):
+	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"),
+		strings.HasSuffix(noun, "sh"):
 		return noun + "es"
 	}
 	return noun + "s"

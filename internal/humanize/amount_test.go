@@ -8,7 +8,8 @@ import (
 func TestDuration(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		-time.Second: "0s", 0: "0ms", 999 * time.Millisecond: "999ms", 1999 * time.Millisecond: "1.9s", 59 * time.Second: "59s",
+		-time.Second: "0s", 0: "0ms", 999 * time.Millisecond: "999ms", 1999 * time.Millisecond: "1.9s",
+		59 * time.Second:  "59s",
 		245 * time.Second: "4m05s", 3723 * time.Second: "1h02m03s", 100 * time.Hour: "100h00m00s",
 	} {
 		if got := Duration(d); got != want {
@@ -25,7 +26,8 @@ func TestCount(t *testing.T) {
 		}
 	}
 	for noun, want := range map[string]string{
-		"retry": "2 retries", "day": "2 days", "process": "2 processes", "branch": "2 branches", "push": "2 pushes", "box": "2 boxes", "step of it": "2 step of its", "y": "2 ys",
+		"retry": "2 retries", "day": "2 days", "process": "2 processes", "branch": "2 branches", "push": "2 pushes",
+		"box": "2 boxes", "step of it": "2 step of its", "y": "2 ys",
 	} {
 		if got := Count(2, noun); got != want {
 			t.Errorf("Count(2, %q) = %s, want %s", noun, got, want)

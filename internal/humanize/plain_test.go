@@ -52,9 +52,13 @@ var cases = []struct{ name, in, want string }{
 	{"a line with colours", Colours("\x1b[32mok\x1b[0m"), "\x1b[32mok\x1b[0m"},
 	{"a line that leaves its colour on", Colours("\x1b[38:2::1:2:3mok"), "\x1b[38:2::1:2:3mok\x1b[0m"},
 	{"concealed text", Colours("\x1b[8msudo\x1b[0m \x1b[1;08;31mrm\x1b[m"), "sudo\x1b[0m \x1b[1;31mrm\x1b[m"},
-	{"concealed behind a colour", Colours("\x1b[38;5;8;8ma\x1b[38;2;8;8;8;8mb\x1b[48:5:8mc\x1b[8:1md"), "\x1b[38;5;8ma\x1b[38;2;8;8;8mb\x1b[48:5:8mcd\x1b[0m"},
+	{
+		"concealed behind a colour", Colours("\x1b[38;5;8;8ma\x1b[38;2;8;8;8;8mb\x1b[48:5:8mc\x1b[8:1md"),
+		"\x1b[38;5;8ma\x1b[38;2;8;8;8mb\x1b[48:5:8mcd\x1b[0m",
+	},
 	{"what looks like colours", Colours("\x1b[>4;2m\x1b[?25l\x1b[31\x1b["), `\x1b[>4;2m\x1b[?25l\x1b[31\x1b[`},
-	{"too long for a colour", Colours("\x1b[" + strings.Repeat("1;", 40) + "m"), `\x1b[` + strings.Repeat("1;", 40) + "m"},
+	{"too long for a colour", Colours("\x1b[" + strings.Repeat("1;", 40) + "m"), `\x1b[` + strings.Repeat("1;", 40) +
+		"m"},
 	{"no colours", Uncoloured("\x1b[32mok\x1b[m\x1b[K"), `ok\x1b[K`},
 	{"a line of DOS", Colours("one\rtwo\r"), `one\rtwo`},
 }
@@ -95,7 +99,10 @@ func (plainShort) Write([]byte) (int, error) { return 1, nil }
 // At whatever bytes a stream is cut, what comes out is the same, and nothing in it acts on a terminal.
 func TestWriterCutAnywhere(t *testing.T) {
 	t.Parallel()
-	parts := []string{"\x1b[31m", "\x9b", "\u009b", "é", "日", "\xe2", "\x80", "\u202e", "a", "\n", "\x01", "\x02", Style("31", "x"), mark(), "🙂", "\x00"}
+	parts := []string{
+		"\x1b[31m", "\x9b", "\u009b", "é", "日", "\xe2", "\x80", "\u202e", "a", "\n", "\x01", "\x02",
+		Style("31", "x"), mark(), "🙂", "\x00",
+	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
 		var b strings.Builder
@@ -155,7 +162,10 @@ func TestLine(t *testing.T) {
 			t.Errorf("Line(%q) = %q, want %q", in, got, want)
 		}
 	}
-	for s, want := range map[string]bool{"fix": true, "é 日": true, "a\nb": false, "a\tb": false, "\u202e": false, Style("1", "x"): false} {
+	for s, want := range map[string]bool{
+		"fix": true, "é 日": true, "a\nb": false, "a\tb": false, "\u202e": false,
+		Style("1", "x"): false,
+	} {
 		if Harmless(s) != want {
 			t.Errorf("Harmless(%q) = %t", s, !want)
 		}
@@ -164,7 +174,8 @@ func TestLine(t *testing.T) {
 
 func BenchmarkWriter(b *testing.B) {
 	for name, line := range map[string]string{
-		"ASCII": "compiling package 17 of 200: internal/humanize\n", "text": "größere Änderungen — 日本語 🙂\n", "hostile": "\x1b[31mred\x1b[0m\r\u009b\n",
+		"ASCII": "compiling package 17 of 200: internal/humanize\n", "text": "größere Änderungen — 日本語 🙂\n",
+		"hostile": "\x1b[31mred\x1b[0m\r\u009b\n",
 	} {
 		text := []byte(strings.Repeat(line, 1000))
 		b.Run(name, func(b *testing.B) {

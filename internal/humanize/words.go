@@ -118,5 +118,6 @@ func isQuoted(line string) bool {
 	if !found || strings.Trim(before, "0123456789 ") != "" {
 		return false
 	}
-	return strings.HasSuffix(before, " ") && before != "" || strings.Trim(after, " ^~") == "" && strings.Contains(after, "^")
+	return strings.HasSuffix(before, " ") && before != "" || strings.Trim(after, " ^~") == "" &&
+		strings.Contains(after, "^")
 }

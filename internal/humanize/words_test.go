@@ -26,7 +26,12 @@ func TestLastLines(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"a\nb\nc", 2, "b\nc"}, {"a\nb\nc", 3, "a\nb\nc"}, {"a\nb\nc", 9, "a\nb\nc"}, {"a", 1, "a"}, {"", 1, ""}, {"a\nb", 1, "b"},
+		{"a\nb\nc", 2, "b\nc"},
+		{"a\nb\nc", 3, "a\nb\nc"},
+		{"a\nb\nc", 9, "a\nb\nc"},
+		{"a", 1, "a"},
+		{"", 1, ""},
+		{"a\nb", 1, "b"},
 	} {
 		if got := LastLines(c.in, c.n); got != c.want {
 			t.Errorf("LastLines(%q, %d) = %q, want %q", c.in, c.n, got, c.want)

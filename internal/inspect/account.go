@@ -99,8 +99,10 @@ func (t *Account) outcome(r persistence.Run, name string) diagram.Amount {
 func (l Cost) since(before Cost) Cost {
 	return Cost{
 		Prompts: l.Prompts - before.Prompts, Judges: l.Judges - before.Judges, CostUSD: l.CostUSD - before.CostUSD,
-		Unknown: l.Unknown - before.Unknown, Bounded: l.Bounded - before.Bounded, UnknownUSD: l.UnknownUSD - before.UnknownUSD, Input: l.Input - before.Input, Output: l.Output - before.Output,
-		CacheRead: l.CacheRead - before.CacheRead, CacheWrite: l.CacheWrite - before.CacheWrite, Time: l.Time - before.Time,
+		Unknown: l.Unknown - before.Unknown, Bounded: l.Bounded - before.Bounded,
+		UnknownUSD: l.UnknownUSD - before.UnknownUSD, Input: l.Input - before.Input, Output: l.Output - before.Output,
+		CacheRead: l.CacheRead - before.CacheRead, CacheWrite: l.CacheWrite - before.CacheWrite,
+		Time: l.Time - before.Time,
 	}
 }
 

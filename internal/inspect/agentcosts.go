@@ -57,8 +57,8 @@ func (s *Summary) Agents(prices func(model string, u fsm.Usage) (float64, bool))
 	return a
 }
 
-// SpentCost returns what the memory of a run says that its prompts and judges cost. alive says that the run continues: then
-// those that are in flight are left out, else they are lost, and what they cost is not known.
+// SpentCost returns what the memory of a run says that its prompts and judges cost. alive says that the run
+// continues: then those that are in flight are left out, else they are lost, and what they cost is not known.
 func SpentCost(m *fsm.Snapshot, alive bool) Cost {
 	s, lost := m.Spent, m.Lost
 	if !alive {
@@ -66,7 +66,8 @@ func SpentCost(m *fsm.Snapshot, alive bool) Cost {
 	}
 	unsure := s.Unsure.Plus(lost)
 	return Cost{
-		Prompts: s.Prompts + lost.Count, CostUSD: s.CostUSD, Unknown: max(s.Unpriced, s.Unsure.Count) + lost.Count, // of old records Unpriced alone is known
+		// of old records Unpriced alone is known
+		Prompts: s.Prompts + lost.Count, CostUSD: s.CostUSD, Unknown: max(s.Unpriced, s.Unsure.Count) + lost.Count,
 		Bounded: unsure.Bounded, UnknownUSD: unsure.USD,
 		Input: s.Usage.Input, Output: s.Usage.Output, CacheRead: s.Usage.CacheRead, CacheWrite: s.Usage.CacheWrite,
 	}

@@ -31,7 +31,10 @@ func pathOfSteps(letters string) []*Visit {
 		for _, e := range []fsm.Event{
 			{Kind: fsm.EventStateEnter, Fields: []fsm.Field{field("state", state), field("iteration", int64(i+1))}},
 			{Kind: fsm.EventActionComplete, Fields: []fsm.Field{field("exit_code", code)}},
-			{Kind: fsm.EventEvaluate, Fields: []fsm.Field{field("type", "exit_code"), field("verdict", verdict), field("exit_code", code)}},
+			{
+				Kind:   fsm.EventEvaluate,
+				Fields: []fsm.Field{field("type", "exit_code"), field("verdict", verdict), field("exit_code", code)},
+			},
 			{Kind: fsm.EventRoute, Fields: []fsm.Field{field("from", state), field("to", "x")}},
 		} {
 			last = r.Add(e)
@@ -55,7 +58,10 @@ func TestSteps(t *testing.T) {
 			t.Fatalf("%s: %d steps of %d visits", name, s.Len(), len(visits))
 		}
 		for i, v := range visits {
-			want := AlignedStep{Number: v.Number(), StepKind: StepKind{Path: v.Path(), Verdict: v.Verdict(), To: v.To()}, Took: v.Took()}
+			want := AlignedStep{
+				Number:   v.Number(),
+				StepKind: StepKind{Path: v.Path(), Verdict: v.Verdict(), To: v.To()}, Took: v.Took(),
+			}
 			want.Exit, want.Exited = v.Exit()
 			want.First, want.Last = v.Span()
 			if got := s.At(i); got != want {

@@ -77,15 +77,19 @@ func givenAnswer(c persistence.Command) (g GivenAnswer, vote fsm.Vote, quorum in
 	}
 	data, _ := c.Args.Value("data").(*value.Map)
 	g = GivenAnswer{
-		N: c.N, Address: address, State: text(c.Args, "state"), Path: text(c.Args, "path"), Question: text(c.Args, "question"),
-		Choice: text(data, "choice"), By: text(c.Args, "from"), At: c.At,
+		N: c.N, Address: address, State: text(c.Args, "state"), Path: text(c.Args, "path"),
+		Question: text(c.Args, "question"),
+		Choice:   text(data, "choice"), By: text(c.Args, "from"), At: c.At,
 	}
 	if taken, _ := data.Value("withdraw").(bool); taken {
 		g.Choice = fsm.AwaitWithdrawn
 	}
 	g.Fields, _ = data.Value("fields").(*value.Map)
 	n, _ := c.Args.Value("quorum").(int64)
-	return g, fsm.Vote{N: g.N, Person: cmp.Or(text(data, "person"), g.By), By: g.By, Choice: g.Choice, Fields: g.Fields, At: g.At}, int(n), true
+	return g, fsm.Vote{
+		N: g.N, Person: cmp.Or(text(data, "person"), g.By), By: g.By, Choice: g.Choice,
+		Fields: g.Fields, At: g.At,
+	}, int(n), true
 }
 
 // Text says what was answered, by whom and when: "approve by ada at 2026-11-28 02:30:00, reason=it is green".

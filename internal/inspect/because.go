@@ -54,7 +54,8 @@ func Lately(newest func(each func(fsm.Event) bool) error) (*Because, error) {
 		} else {
 			output = false
 		}
-		if again, _ := e.Get("resumed").(bool); e.Kind == fsm.EventStateEnter && e.Depth == 0 && !insideBranch(e) && !again {
+		if again, _ := e.Get("resumed").(bool); e.Kind == fsm.EventStateEnter && e.Depth == 0 && !insideBranch(e) &&
+			!again {
 			visits++
 			items = latelyItems{}
 		}
@@ -74,8 +75,8 @@ func Lately(newest func(each func(fsm.Event) bool) error) (*Because, error) {
 	return b, err
 }
 
-// latelyItems chooses among the events of the items of a list, which may be many: the newest end says how many failed, and
-// the oldest one of those that failed is named.
+// latelyItems chooses among the events of the items of a list, which may be many: the newest end says how many
+// failed, and the oldest one of those that failed is named.
 type latelyItems struct {
 	ended  bool
 	failed int // place of the failed one that is kept, from 1 on; 0 = there is none
@@ -202,7 +203,8 @@ func (b *Because) Add(e fsm.Event) {
 		case 1:
 			now.sub = e
 		}
-	case fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventHostPressureAbort, fsm.EventHostBudgetExceeded, fsm.EventCostCeilingExceeded,
+	case fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventHostPressureAbort,
+		fsm.EventHostBudgetExceeded, fsm.EventCostCeilingExceeded,
 		fsm.EventWorkdirVanished:
 		b.limit = e
 	}
@@ -230,7 +232,8 @@ func (t *turn) keep(e fsm.Event) {
 // leads reports whether an event says that a limit led the run to another state.
 func leads(e fsm.Event) bool {
 	switch e.Kind {
-	case fsm.EventBudgetExceeded, fsm.EventThrottleHard, fsm.EventRateLimitExhausted, fsm.EventRetryExhausted, fsm.EventActionInterrupted:
+	case fsm.EventBudgetExceeded, fsm.EventThrottleHard, fsm.EventRateLimitExhausted, fsm.EventRetryExhausted,
+		fsm.EventActionInterrupted:
 		return str(e, "next") != ""
 	case fsm.EventStallDetected, fsm.EventHostPressure, fsm.EventHostBudgetExceeded:
 		return strings.HasPrefix(str(e, "action"), "route:")
@@ -325,13 +328,19 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 		if t := b.decided(o.Failure, l); t != nil {
 			return kept + t.text() + t.chose(l) + b.after(t, l)
 		}
-		return kept + map[bool]string{true: "state " + state + " is a failure state", false: "state " + state + " is a terminal state"}[o.Failure]
+		return kept + map[bool]string{
+			true:  "state " + state + " is a failure state",
+			false: "state " + state + " is a terminal state",
+		}[o.Failure]
 	case fsm.EndMaxSteps:
-		return b.lastly("the cap "+numberOr(l.MaxSteps > 0, "of "+humanize.Count(l.MaxSteps, "step"), "on steps")+" was reached (max_steps)", l)
+		return b.lastly("the cap "+numberOr(l.MaxSteps > 0, "of "+humanize.Count(l.MaxSteps, "step"), "on steps")+
+			" was reached (max_steps)", l)
 	case fsm.EndMaxIterations:
-		return b.lastly("the cap "+numberOr(l.MaxIterations > 0, "of "+passes(l.MaxIterations), "on passes")+" was reached (max_iterations)", l)
+		return b.lastly("the cap "+numberOr(l.MaxIterations > 0, "of "+passes(l.MaxIterations), "on passes")+
+			" was reached (max_iterations)", l)
 	case fsm.EndTimeout:
-		return b.lastly("the run took longer than its timeout"+numberOr(l.Timeout > 0, " of "+humanize.Duration(l.Timeout), ""), l)
+		return b.lastly("the run took longer than its timeout"+
+			numberOr(l.Timeout > 0, " of "+humanize.Duration(l.Timeout), ""), l)
 	case fsm.EndInterrupted:
 		if o.Error != "" {
 			return b.broken(o, l)
@@ -361,7 +370,8 @@ const leastWhy = 80
 func suspendedText(o fsm.Outcome) string {
 	what := map[fsm.Failure]string{
 		fsm.FailAuth: "the login expired or is refused", fsm.FailBilling: "the account is unpaid or out of credit",
-		fsm.FailModel: "there is no such model for this account", fsm.FailMissing: "its program is missing", fsm.FailPermission: "it needs a permission",
+		fsm.FailModel: "there is no such model for this account", fsm.FailMissing: "its program is missing",
+		fsm.FailPermission: "it needs a permission",
 	}[o.Cause]
 	remedy := "; " + cmp.Or(o.Remedy, "see to it") + unblocking(o.SuspendedBy)
 	why := humanize.PlainLine(humanize.FirstLine(o.SuspendedBy + ": " + cmp.Or(what, o.Error)))
@@ -371,8 +381,8 @@ func suspendedText(o fsm.Outcome) string {
 // unblockName returns what loops unblock is given to continue the runs that wait for something.
 func unblockName(by string) string { return humanize.ShellWord(by) }
 
-// UnfetchedBy returns what a submitted run waits for that no worker could begin, because a login was refused: what loops unblock is
-// given, from the note that a worker left; "" = it is another note.
+// UnfetchedBy returns what a submitted run waits for that no worker could begin, because a login was refused:
+// what loops unblock is given, from the note that a worker left; "" = it is another note.
 func UnfetchedBy(note string) string {
 	by, _, _ := strings.Cut(note, ": ")
 	if !strings.HasSuffix(note, unblocking(by)) {
@@ -404,7 +414,8 @@ func (b *Because) broken(o fsm.Outcome, l *fsm.Loop) string {
 		return "state " + o.FinalState + ": " + RateLimited
 	case o.Error == NoTransition:
 		if t := &b.turns[0]; t.verdict.Kind != "" {
-			return fmt.Sprintf("state %s has no transition for verdict %s%s", t.state, str(t.verdict, "verdict"), t.brackets())
+			return fmt.Sprintf("state %s has no transition for verdict %s%s", t.state, str(t.verdict, "verdict"),
+				t.brackets())
 		}
 		return "state " + o.FinalState + " has no transition for what happened" + b.turns[0].brackets()
 	case o.Error == "":
@@ -455,7 +466,8 @@ func (t *turn) chose(l *fsm.Loop) string {
 	if l != nil {
 		st = l.States[t.state]
 	}
-	if st == nil || st.Next != "" || st.Route == nil || st.Route.Cases == nil || t.mishap.Kind != "" || t.led.Kind != "" || str(t.verdict, "verdict") == "error" {
+	if st == nil || st.Next != "" || st.Route == nil || st.Route.Cases == nil || t.mishap.Kind != "" ||
+		t.led.Kind != "" || str(t.verdict, "verdict") == "error" {
 		return ""
 	}
 	for _, row := range st.Route.Cases {
@@ -467,7 +479,8 @@ func (t *turn) chose(l *fsm.Loop) string {
 }
 
 func (t *turn) decides(l *fsm.Loop) bool {
-	return t.chose(l) != "" || t.verdict.Kind != "" || t.acted.Kind != "" || t.sub.Kind != "" || t.mishap.Kind != "" || t.led.Kind != ""
+	return t.chose(l) != "" || t.verdict.Kind != "" || t.acted.Kind != "" || t.sub.Kind != "" ||
+		t.mishap.Kind != "" || t.led.Kind != ""
 }
 
 func (t *turn) failed() bool {

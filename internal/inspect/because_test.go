@@ -22,7 +22,8 @@ func TestReasonOfAnEnd(t *testing.T) {
 	}
 	visit := func(state string, exit int, line string, verdict ...any) []fsm.Event {
 		events := []fsm.Event{
-			event(fsm.EventStateEnter, "state", state), event(fsm.EventActionStart), event(fsm.EventActionOutput, "line", line),
+			event(fsm.EventStateEnter, "state", state), event(fsm.EventActionStart),
+			event(fsm.EventActionOutput, "line", line),
 			event(fsm.EventActionComplete, "exit_code", int64(exit), "output_preview", line),
 		}
 		if len(verdict) > 0 {
@@ -36,7 +37,8 @@ func TestReasonOfAnEnd(t *testing.T) {
 			e.Depth++
 			out = append(out, e)
 		}
-		end := event(fsm.EventLoopComplete, "final_state", final, "terminated_by", by, "failure_terminal", final == "bad")
+		end := event(fsm.EventLoopComplete, "final_state", final, "terminated_by", by, "failure_terminal",
+			final == "bad")
 		end.Depth = 1
 		return append(out, end)
 	}
@@ -44,50 +46,101 @@ func TestReasonOfAnEnd(t *testing.T) {
 	failed := fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "bad", Failure: true}
 	no := []any{"type", "default", "verdict", "no", "exit_code", int64(1)}
 	yes := []any{"type", "default", "verdict", "yes", "exit_code", int64(0)}
-	spent := event(fsm.EventBudgetExceeded, "state", "b", "loop", "c", "limit", "wall", "spent", 1.2, "budget", int64(1), "next", "bad")
+	spent := event(fsm.EventBudgetExceeded, "state", "b", "loop", "c", "limit", "wall", "spent", 1.2, "budget",
+		int64(1), "next", "bad")
 	for _, c := range []struct {
 		name   string
 		events [][]fsm.Event
 		o      fsm.Outcome
 		want   string
 	}{
-		{"a verdict with the last line of its action", [][]fsm.Event{visit("test", 1, "2 failed", no...)}, failed, `state test said no (exit 1: "2 failed")`},
-		{"the same verdict again and again", [][]fsm.Event{visit("test", 1, "a", no...), visit("fix", 0, "b"), visit("test", 1, "c", no...)}, failed, `state test said no 2 times (exit 1: "c")`},
+		{
+			"a verdict with the last line of its action",
+			[][]fsm.Event{visit("test", 1, "2 failed", no...)},
+			failed,
+			`state test said no (exit 1: "2 failed")`,
+		},
+		{
+			"the same verdict again and again",
+			[][]fsm.Event{visit("test", 1, "a", no...), visit("fix", 0, "b"), visit("test", 1, "c", no...)},
+			failed,
+			`state test said no 2 times (exit 1: "c")`,
+		},
 		{
 			"the same verdict again and again, before and after it was resumed",
-			[][]fsm.Event{{event(fsm.EventLoopResume, "from_state", "test")}, visit("test", 1, "a", no...), visit("test", 1, "b", no...)},
+			[][]fsm.Event{
+				{event(fsm.EventLoopResume, "from_state", "test")},
+				visit("test", 1, "a", no...),
+				visit("test", 1, "b", no...),
+			},
 			failed,
 			`state test said no 2 times (exit 1: "b")`,
 		},
 		{
 			"the same verdict again and again after another one, all since it was resumed",
 			[][]fsm.Event{
-				{event(fsm.EventLoopResume, "from_state", "test")}, visit("test", 0, "a", "type", "default", "verdict", "yes"), visit("test", 1, "b", no...), visit("test", 1, "c", no...),
+				{event(fsm.EventLoopResume, "from_state", "test")},
+				visit("test", 0, "a", "type", "default", "verdict", "yes"), visit("test", 1, "b", no...),
+				visit("test", 1, "c", no...),
 			},
 			failed,
 			`state test said no 2 times (exit 1: "c")`,
 		},
 		{
 			"the same verdict again and again, in all that is recorded",
-			[][]fsm.Event{visit("test", 1, "a", no...), {event(fsm.EventLoopResume, "from_state", "test")}, visit("test", 1, "b", no...)},
+			[][]fsm.Event{
+				visit("test", 1, "a", no...),
+				{event(fsm.EventLoopResume, "from_state", "test")},
+				visit("test", 1, "b", no...),
+			},
 			failed,
 			`state test said no 2 times (exit 1: "b")`,
 		},
-		{"a state behind the one that failed", [][]fsm.Event{visit("test", 1, "a", no...), visit("mail", 0, "sent")}, failed, `state test said no (exit 1: "a"); state mail led from there to the end`},
-		{"a judge", [][]fsm.Event{visit("review", 0, "x", "type", "llm_structured", "verdict", "no", "reason", "no tests\nat all")}, failed, `state review said no (judge: "no tests …")`},
-		{"a judge that was overruled", [][]fsm.Event{visit("review", 0, "x", "type", "llm_structured", "verdict", "no", "verdict_without_evidence", "yes", "reason", "fine")}, failed, `state review said no (the judge said yes, but what it quoted is not in the output)`},
-		{"an action that nothing judged", [][]fsm.Event{visit("build", 2, "boom")}, failed, `the action of state build failed (exit 2: "boom")`},
-		{"a sub-loop", [][]fsm.Event{inside("outer", visit("test", 1, "2 failed", no...), "bad", "terminal")}, failed, `the sub-loop of state outer ended in bad [terminal]: state test said no (exit 1: "2 failed")`},
+		{
+			"a state behind the one that failed",
+			[][]fsm.Event{visit("test", 1, "a", no...), visit("mail", 0, "sent")},
+			failed, `state test said no (exit 1: "a"); state mail led from there to the end`,
+		},
+		{"a judge", [][]fsm.Event{visit("review", 0, "x", "type", "llm_structured", "verdict", "no", "reason",
+			"no tests\nat all")}, failed, `state review said no (judge: "no tests …")`},
+		{
+			"a judge that was overruled",
+			[][]fsm.Event{visit("review", 0, "x", "type", "llm_structured", "verdict", "no",
+				"verdict_without_evidence", "yes", "reason", "fine")},
+			failed,
+			`state review said no (the judge said yes, but what it quoted is not in the output)`,
+		},
+		{
+			"an action that nothing judged",
+			[][]fsm.Event{visit("build", 2, "boom")},
+			failed,
+			`the action of state build failed (exit 2: "boom")`,
+		},
+		{
+			"a sub-loop",
+			[][]fsm.Event{inside("outer", visit("test", 1, "2 failed", no...), "bad", "terminal")},
+			failed,
+			`the sub-loop of state outer ended in bad [terminal]: state test said no (exit 1: "2 failed")`,
+		},
 		{
 			"a sub-loop in a sub-loop",
-			[][]fsm.Event{inside("outer", inside("inner", visit("test", 1, "2 failed", no...), "bad", "terminal"), "bad", "terminal")},
+			[][]fsm.Event{inside("outer", inside("inner", visit("test", 1, "2 failed", no...), "bad", "terminal"),
+				"bad", "terminal")},
 			failed,
 			`the sub-loop of state outer ended in bad [terminal]: the sub-loop of state inner ended in bad [terminal]: state test said no (exit 1: "2 failed")`,
 		},
-		{"a sub-loop at its cap", [][]fsm.Event{inside("outer", visit("test", 1, "2 failed", no...), "test", "max_steps")}, failed, `the sub-loop of state outer ended in test [max_steps]: state test said no (exit 1: "2 failed")`},
+		{
+			"a sub-loop at its cap",
+			[][]fsm.Event{inside("outer", visit("test", 1, "2 failed", no...), "test", "max_steps")},
+			failed,
+			`the sub-loop of state outer ended in test [max_steps]: state test said no (exit 1: "2 failed")`,
+		},
 		{
 			"the second sub-loop of a state",
-			[][]fsm.Event{inside("outer", visit("test", 1, "first", no...), "bad", "terminal"), inside("outer", visit("test", 1, "second", no...), "bad", "terminal")},
+			[][]fsm.Event{
+				inside("outer", visit("test", 1, "first", no...), "bad", "terminal"),
+				inside("outer", visit("test", 1, "second", no...), "bad", "terminal"),
+			},
 			failed,
 			`the sub-loop of state outer ended in bad [terminal]: state test said no (exit 1: "second")`,
 		},
@@ -95,8 +148,16 @@ func TestReasonOfAnEnd(t *testing.T) {
 			"a branch that failed",
 			[][]fsm.Event{{
 				event(fsm.EventStateEnter, "state", "both"),
-				{Kind: fsm.EventActionComplete, Depth: 1, Fields: []fsm.Field{{Key: "branch", Value: "unit"}, {Key: "exit_code", Value: int64(2)}, {Key: "stderr_preview", Value: "boom"}}},
-				event(fsm.EventBranchEnd, "branch", "lint", "verdict", "yes"), event(fsm.EventBranchEnd, "branch", "unit", "verdict", "no", "exit_code", int64(2)),
+				{
+					Kind: fsm.EventActionComplete, Depth: 1,
+					Fields: []fsm.Field{
+						{Key: "branch", Value: "unit"},
+						{Key: "exit_code", Value: int64(2)},
+						{Key: "stderr_preview", Value: "boom"},
+					},
+				},
+				event(fsm.EventBranchEnd, "branch", "lint", "verdict", "yes"),
+				event(fsm.EventBranchEnd, "branch", "unit", "verdict", "no", "exit_code", int64(2)),
 				event(fsm.EventEvaluate, "type", "parallel", "verdict", "partial"),
 			}},
 			failed,
@@ -105,9 +166,12 @@ func TestReasonOfAnEnd(t *testing.T) {
 		{
 			"an item that failed",
 			[][]fsm.Event{{
-				event(fsm.EventStateEnter, "state", "all"), event(fsm.EventItemEnd, "key", "a", "verdict", "yes", "exit_code", int64(0)),
-				event(fsm.EventItemEnd, "key", "b.txt", "verdict", "no", "exit_code", int64(1), "output", "x\nno such column"),
-				event(fsm.EventEvaluate, "type", "for_each", "verdict", "partial", "items", int64(3), "done", int64(2), "failed", int64(1)),
+				event(fsm.EventStateEnter, "state", "all"),
+				event(fsm.EventItemEnd, "key", "a", "verdict", "yes", "exit_code", int64(0)),
+				event(fsm.EventItemEnd, "key", "b.txt", "verdict", "no", "exit_code", int64(1), "output",
+					"x\nno such column"),
+				event(fsm.EventEvaluate, "type", "for_each", "verdict", "partial", "items", int64(3), "done",
+					int64(2), "failed", int64(1)),
 			}},
 			failed,
 			`state all said partial (1 of 3 items failed; 1 did not begin; item b.txt: exit 1: "no such column")`,
@@ -115,111 +179,231 @@ func TestReasonOfAnEnd(t *testing.T) {
 		{
 			"an item that could not begin",
 			[][]fsm.Event{{
-				event(fsm.EventStateEnter, "state", "all"), event(fsm.EventItemEnd, "key", "a", "verdict", "error", "error", "Path 'x' not found in captured"),
-				event(fsm.EventEvaluate, "type", "for_each", "verdict", "no", "items", int64(1), "done", int64(1), "failed", int64(1)),
+				event(fsm.EventStateEnter, "state", "all"),
+				event(fsm.EventItemEnd, "key", "a", "verdict", "error", "error", "Path 'x' not found in captured"),
+				event(fsm.EventEvaluate, "type", "for_each", "verdict", "no", "items", int64(1), "done", int64(1),
+					"failed", int64(1)),
 			}},
 			failed,
 			`state all said no (1 of 1 item failed; item a: Path 'x' not found in captured)`,
 		},
 		{
 			"a route that could not be worked out",
-			[][]fsm.Event{visit("b", 0, "5", yes...), {event(fsm.EventActionError, "state", "b", "error", "route[0].when: context.s: the expression is the text \"x\"; expected true or false", "route", "on_error")}},
+			[][]fsm.Event{
+				visit("b", 0, "5", yes...),
+				{event(fsm.EventActionError, "state", "b", "error",
+					"route[0].when: context.s: the expression is the text \"x\"; expected true or false", "route",
+					"on_error")},
+			},
 			failed,
 			`state b: route[0].when: context.s: the expression is the text "x"; expected true or false`,
 		},
 		{
 			"a route to what is no state",
-			[][]fsm.Event{visit("b", 0, "5", yes...), {event(fsm.EventActionError, "state", "b", "error", `state b routes to "x", which is not a state of the loop`, "route", "on_error")}},
+			[][]fsm.Event{
+				visit("b", 0, "5", yes...),
+				{event(fsm.EventActionError, "state", "b", "error",
+					`state b routes to "x", which is not a state of the loop`, "route", "on_error")},
+			},
 			failed,
 			`state b routes to "x", which is not a state of the loop`,
 		},
-		{"a budget that is used up before a state is entered", [][]fsm.Event{visit("a", 0, "", yes...), {spent}}, failed, `in state b: the budget of the loop c was used up: wall 1.2s of 1.0s`},
-		{"a budget behind an action that nothing judged", [][]fsm.Event{visit("a", 0, ""), {spent}}, failed, `in state b: the budget of the loop c was used up: wall 1.2s of 1.0s`},
-		{"a budget inside a list", [][]fsm.Event{{event(fsm.EventStateEnter, "state", "b"), spent}}, failed, `in state b: the budget of the loop c was used up: wall 1.2s of 1.0s`},
-		{"a budget in a sub-loop", [][]fsm.Event{inside("outer", append(visit("a", 0, "", yes...), spent), "bad", "terminal")}, failed, `the sub-loop of state outer ended in bad [terminal]: in state b: the budget of the loop c was used up: wall 1.2s of 1.0s`},
-		{"a budget around a sub-loop", [][]fsm.Event{inside("b", visit("a", 0, "", yes...), "done", "terminal"), {spent}}, failed, `in state b: the budget of the loop c was used up: wall 1.2s of 1.0s`},
+		{
+			"a budget that is used up before a state is entered",
+			[][]fsm.Event{visit("a", 0, "", yes...), {spent}},
+			failed, `in state b: the budget of the loop c was used up: wall 1.2s of 1.0s`,
+		},
+		{
+			"a budget behind an action that nothing judged",
+			[][]fsm.Event{visit("a", 0, ""), {spent}},
+			failed,
+			`in state b: the budget of the loop c was used up: wall 1.2s of 1.0s`,
+		},
+		{
+			"a budget inside a list",
+			[][]fsm.Event{{event(fsm.EventStateEnter, "state", "b"), spent}},
+			failed,
+			`in state b: the budget of the loop c was used up: wall 1.2s of 1.0s`,
+		},
+		{
+			"a budget in a sub-loop",
+			[][]fsm.Event{inside("outer", append(visit("a", 0, "", yes...), spent), "bad", "terminal")},
+			failed,
+			`the sub-loop of state outer ended in bad [terminal]: in state b: the budget of the loop c was used up: wall 1.2s of 1.0s`,
+		},
+		{"a budget around a sub-loop", [][]fsm.Event{
+			inside("b", visit("a", 0, "", yes...), "done", "terminal"),
+			{spent},
+		}, failed, `in state b: the budget of the loop c was used up: wall 1.2s of 1.0s`},
 		{
 			"a budget with many states behind it",
-			[][]fsm.Event{visit("a", 0, "", yes...), {spent}, visit("r1", 0, "", yes...), visit("r2", 0, "", yes...), visit("r3", 0, "", yes...), visit("r4", 0, "", yes...)},
+			[][]fsm.Event{
+				visit("a", 0, "", yes...),
+				{spent},
+				visit("r1", 0, "", yes...), visit("r2", 0, "", yes...),
+				visit("r3", 0, "", yes...), visit("r4", 0, "", yes...),
+			},
 			failed,
 			`in state b: the budget of the loop c was used up: wall 1.2s of 1.0s; state r4 led from there to the end`,
 		},
 		{
 			"a budget that was raised since",
-			[][]fsm.Event{visit("a", 0, "", yes...), {spent}, visit("r", 0, "", yes...), {event(fsm.EventLoopResume, "from_state", "r")}, visit("r", 0, "", yes...), visit("b", 0, "", yes...), visit("c", 0, "", yes...)},
+			[][]fsm.Event{
+				visit("a", 0, "", yes...),
+				{spent},
+				visit("r", 0, "", yes...),
+				{event(fsm.EventLoopResume, "from_state", "r")},
+				visit("r", 0, "", yes...), visit("b", 0, "", yes...),
+				visit("c", 0, "", yes...),
+			},
 			failed,
 			`state c said yes`,
 		},
 		{
 			"a budget that led nowhere",
-			[][]fsm.Event{visit("a", 0, "", yes...), {event(fsm.EventBudgetExceeded, "state", "b", "loop", "c", "limit", "wall", "spent", 1.2, "budget", int64(1), "next", nil)}},
+			[][]fsm.Event{
+				visit("a", 0, "", yes...),
+				{event(fsm.EventBudgetExceeded, "state", "b", "loop", "c", "limit", "wall", "spent", 1.2, "budget",
+					int64(1), "next", nil)},
+			},
 			fsm.Outcome{TerminatedBy: fsm.EndBudget, FinalState: "b"},
 			`in state b: the budget of the loop c was used up: wall 1.2s of 1.0s`,
 		},
 		{
 			"a state that passed again and again until its retries were used up",
-			[][]fsm.Event{visit("a", 0, "", yes...), {event(fsm.EventRetryExhausted, "state", "a", "retries", int64(3), "next", "bad")}},
+			[][]fsm.Event{
+				visit("a", 0, "", yes...),
+				{event(fsm.EventRetryExhausted, "state", "a", "retries", int64(3), "next", "bad")},
+			},
 			failed,
 			`state a was about to be entered again after 3 times in a row: on_retry_exhausted led to bad`,
 		},
 		{
 			"a state that failed again and again until its retries were used up",
-			[][]fsm.Event{visit("a", 1, "red", no...), {event(fsm.EventRetryExhausted, "state", "a", "retries", int64(3), "next", "bad")}},
+			[][]fsm.Event{
+				visit("a", 1, "red", no...),
+				{event(fsm.EventRetryExhausted, "state", "a", "retries", int64(3), "next", "bad")},
+			},
 			failed,
 			`state a said no (exit 1: "red")`,
 		},
 		{
 			"the hard limit of a throttle",
-			[][]fsm.Event{visit("a", 0, ""), {event(fsm.EventThrottleHard, "state", "a", "count", int64(3), "hard_max", int64(3), "next", "bad")}},
+			[][]fsm.Event{
+				visit("a", 0, ""),
+				{event(fsm.EventThrottleHard, "state", "a", "count", int64(3), "hard_max", int64(3), "next", "bad")},
+			},
 			failed,
 			`state a acted 3 times in a row: the hard limit of its throttle is 3`,
 		},
 		{
 			"a stall that is recovered from",
-			[][]fsm.Event{visit("a", 0, "", yes...), {event(fsm.EventStallDetected, "state", "a", "exit_code", int64(0), "verdict", "yes", "consecutive", int64(3), "action", "route:bad")}},
+			[][]fsm.Event{
+				visit("a", 0, "", yes...),
+				{event(fsm.EventStallDetected, "state", "a", "exit_code", int64(0), "verdict", "yes", "consecutive",
+					int64(3), "action", "route:bad")},
+			},
 			failed,
 			`in state a: the stall detector fired: a ended with exit code 0 and verdict yes 3 times in a row; it is set to go to bad`,
 		},
 		{
 			"the memory that actions may use",
-			[][]fsm.Event{visit("a", 0, "", yes...), {event(fsm.EventHostBudgetExceeded, "state", "a", "cumulative_mb", 30.4, "budget_mb", int64(1), "action", "route:bad")}},
+			[][]fsm.Event{
+				visit("a", 0, "", yes...),
+				{event(fsm.EventHostBudgetExceeded, "state", "a", "cumulative_mb", 30.4, "budget_mb", int64(1),
+					"action", "route:bad")},
+			},
 			failed,
 			`in state a: its actions had used 30.4 MB of memory in all: host_guard.max_cumulative_subproc_mb is 1; it is set to go to bad`,
 		},
 		{
 			"waits for a rate limit that are used up",
-			[][]fsm.Event{visit("a", 1, "", "type", "default", "verdict", "error"), {event(fsm.EventRateLimitExhausted, "state", "a", "short_retries", int64(3), "long_retries", int64(1), "total_wait_seconds", int64(60), "next", "bad")}},
+			[][]fsm.Event{
+				visit("a", 1, "", "type", "default", "verdict", "error"),
+				{event(fsm.EventRateLimitExhausted, "state", "a", "short_retries", int64(3), "long_retries", int64(1),
+					"total_wait_seconds", int64(60), "next", "bad")},
+			},
 			failed,
 			`in state a: the host rate-limited until all waits were used up: 3 short and 1 long ones, 1m00s in all`,
 		},
 		{
 			"an action that was cut short",
-			[][]fsm.Event{{event(fsm.EventStateEnter, "state", "a"), event(fsm.EventActionInterrupted, "state", "a", "attempt", int64(1), "next", "bad")}},
+			[][]fsm.Event{{
+				event(fsm.EventStateEnter, "state", "a"),
+				event(fsm.EventActionInterrupted, "state", "a", "attempt", int64(1), "next", "bad"),
+			}},
 			failed,
 			`in state a: its action had been cut short, and is not started again (on_interrupted)`,
 		},
 		{
 			"a prompt that the host refused, whatever its text was judged to be",
 			[][]fsm.Event{{
-				event(fsm.EventStateEnter, "state", "a"), event(fsm.EventActionComplete, "exit_code", int64(1), "is_prompt", true, "failure", "auth", "stderr_preview", "log in first"),
+				event(fsm.EventStateEnter, "state", "a"),
+				event(fsm.EventActionComplete, "exit_code", int64(1), "is_prompt", true, "failure", "auth",
+					"stderr_preview", "log in first"),
 				event(fsm.EventEvaluate, "type", "output_contains", "verdict", "yes"),
 			}},
 			failed,
 			`the prompt of state a failed (exit 1: "log in first")`,
 		},
 		{"a failure state at the start", nil, failed, "state bad is a failure state"},
-		{"a cap", [][]fsm.Event{visit("test", 1, "a", no...)}, fsm.Outcome{TerminatedBy: fsm.EndMaxSteps, FinalState: "test"}, `the cap of 9 steps was reached (max_steps); last, state test said no (exit 1: "a")`},
-		{"passes", nil, fsm.Outcome{TerminatedBy: fsm.EndMaxIterations}, "the cap of 2 passes was reached (max_iterations)"},
-		{"no transition", [][]fsm.Event{visit("test", 1, "a", no...)}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: NoTransition}, `state test has no transition for verdict no (exit 1: "a")`},
-		{"a template that cannot be worked out", [][]fsm.Event{visit("test", 0, "a")}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: "in state test: ${f} is not a template"}, "state test: ${f} is not a template"},
-		{"another error", nil, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: "it\x1b[31m broke\nbadly"}, `state test: it\x1b[31m broke …`},
-		{"a signal", nil, fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: "test", Signal: "SIGTERM"}, "stopped by SIGTERM in state test"},
-		{"an output that asked for the end", [][]fsm.Event{visit("test", 0, "LOOP_STOP: enough")}, fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: "next"}, "the output of state test asked for the end (LOOP_STOP)"},
-		{"a user", nil, fsm.Outcome{TerminatedBy: fsm.EndUserStopped, FinalState: "test"}, "stopped by a user in state test"},
-		{"a user who is known", [][]fsm.Event{{event(fsm.EventLoopComplete, "by", "ada\x1b[31m")}}, fsm.Outcome{TerminatedBy: fsm.EndUserStopped, FinalState: "test"}, `stopped by ada\x1b[31m in state test`},
+		{
+			"a cap",
+			[][]fsm.Event{visit("test", 1, "a", no...)},
+			fsm.Outcome{TerminatedBy: fsm.EndMaxSteps, FinalState: "test"},
+			`the cap of 9 steps was reached (max_steps); last, state test said no (exit 1: "a")`,
+		},
+		{
+			"passes", nil,
+			fsm.Outcome{TerminatedBy: fsm.EndMaxIterations},
+			"the cap of 2 passes was reached (max_iterations)",
+		},
+		{
+			"no transition",
+			[][]fsm.Event{visit("test", 1, "a", no...)},
+			fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: NoTransition},
+			`state test has no transition for verdict no (exit 1: "a")`,
+		},
+		{
+			"a template that cannot be worked out",
+			[][]fsm.Event{visit("test", 0, "a")},
+			fsm.Outcome{
+				TerminatedBy: fsm.EndError, FinalState: "test",
+				Error: "in state test: ${f} is not a template",
+			},
+			"state test: ${f} is not a template",
+		},
+		{
+			"another error", nil,
+			fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: "it\x1b[31m broke\nbadly"},
+			`state test: it\x1b[31m broke …`,
+		},
+		{
+			"a signal", nil,
+			fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: "test", Signal: "SIGTERM"},
+			"stopped by SIGTERM in state test",
+		},
+		{
+			"an output that asked for the end",
+			[][]fsm.Event{visit("test", 0, "LOOP_STOP: enough")},
+			fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: "next"},
+			"the output of state test asked for the end (LOOP_STOP)",
+		},
+		{
+			"a user", nil,
+			fsm.Outcome{TerminatedBy: fsm.EndUserStopped, FinalState: "test"},
+			"stopped by a user in state test",
+		},
+		{
+			"a user who is known",
+			[][]fsm.Event{{event(fsm.EventLoopComplete, "by", "ada\x1b[31m")}},
+			fsm.Outcome{TerminatedBy: fsm.EndUserStopped, FinalState: "test"},
+			`stopped by ada\x1b[31m in state test`,
+		},
 		{
 			"an edge that was used up",
-			[][]fsm.Event{{event(fsm.EventCycleDetected, "edge", "a->b", "from", "a", "to", "b", "count", int64(4), "max", int64(3))}},
+			[][]fsm.Event{{event(fsm.EventCycleDetected, "edge", "a->b", "from", "a", "to", "b", "count", int64(4),
+				"max", int64(3))}},
 			fsm.Outcome{TerminatedBy: fsm.EndCycle, FinalState: "b"},
 			"in state b: ",
 		},
@@ -270,11 +454,13 @@ func TestReasonOfALongRecord(t *testing.T) {
 		for range 4000 {
 			events = append(events, event(fsm.EventActionOutput, "line", "2 failed"))
 		}
-		events = append(events, event(fsm.EventActionComplete, "exit_code", int64(1)), event(fsm.EventEvaluate, "verdict", "no"))
+		events = append(events, event(fsm.EventActionComplete, "exit_code", int64(1)),
+			event(fsm.EventEvaluate, "verdict", "no"))
 	}
 	n := 0
 	b, err := Lately(backwards(events, &n))
-	if got := b.Reason(fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}, &fsm.Loop{}); err != nil || n > 13_000 ||
+	if got := b.Reason(fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}, &fsm.Loop{}); err != nil ||
+		n > 13_000 ||
 		got != `state test said no 3 times (exit 1: "2 failed")` {
 		t.Errorf("%s, %v, after %d of %d events", got, err, n, len(events))
 	}
@@ -290,17 +476,22 @@ func TestReasonOfManyItems(t *testing.T) {
 		var events []fsm.Event
 		for range 1 + r.IntN(3) {
 			events = append(events, event(fsm.EventStateEnter, fsm.Field{Key: "state", Value: "all"}))
-			n, failed, verdicts := r.IntN(40), 0, []string{"yes", "yes", "yes", "no", "error", fsm.ItemInterrupted}[:1+r.IntN(6)]
+			n, failed, verdicts := r.IntN(40), 0,
+				[]string{"yes", "yes", "yes", "no", "error", fsm.ItemInterrupted}[:1+r.IntN(6)]
 			for i := range n {
 				key, verdict := fsm.Field{Key: "key", Value: fmt.Sprint(i)}, verdicts[r.IntN(len(verdicts))]
 				if verdict != "yes" {
 					failed++
 				}
-				events = append(events, event(fsm.EventItemStart, key), event(fsm.EventItemEnd, key, fsm.Field{Key: "verdict", Value: verdict}, fsm.Field{Key: "exit_code", Value: int64(i)}, fsm.Field{Key: "failed", Value: int64(failed)}))
+				events = append(events, event(fsm.EventItemStart, key),
+					event(fsm.EventItemEnd, key, fsm.Field{Key: "verdict", Value: verdict},
+						fsm.Field{Key: "exit_code", Value: int64(i)}, fsm.Field{Key: "failed", Value: int64(failed)}))
 			}
 			if r.IntN(2) == 0 {
-				events = append(events, event(fsm.EventEvaluate, fsm.Field{Key: "type", Value: "for_each"}, fsm.Field{Key: "verdict", Value: "partial"},
-					fsm.Field{Key: "items", Value: int64(n)}, fsm.Field{Key: "done", Value: int64(n)}, fsm.Field{Key: "failed", Value: int64(failed)}))
+				events = append(events, event(fsm.EventEvaluate, fsm.Field{Key: "type", Value: "for_each"},
+					fsm.Field{Key: "verdict", Value: "partial"},
+					fsm.Field{Key: "items", Value: int64(n)}, fsm.Field{Key: "done", Value: int64(n)},
+					fsm.Field{Key: "failed", Value: int64(failed)}))
 			}
 		}
 		items, held := latelyItems{}, 0
@@ -321,7 +512,8 @@ func TestReasonOfManyItems(t *testing.T) {
 		o := fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}
 		got, want := lately.Reason(o, &fsm.Loop{}), all.Reason(o, &fsm.Loop{})
 		if got != want || lately.FailedItems(o) != all.FailedItems(o) || err != nil || held > 12 {
-			t.Fatalf("seed %d: %s, %d, %v\nwant %s, %d; %d events are held", seed, got, lately.FailedItems(o), err, want, all.FailedItems(o), held)
+			t.Fatalf("seed %d: %s, %d, %v\nwant %s, %d; %d events are held", seed, got, lately.FailedItems(o), err,
+				want, all.FailedItems(o), held)
 		}
 	}
 }

@@ -39,7 +39,8 @@ func (t *turn) promptFailed() bool {
 	default:
 		return false
 	}
-	return whole(t.acted, "exit_code") != 0 && str(t.verdict, "verdict") == "yes" && str(t.verdict, "type") != "exit_code"
+	return whole(t.acted, "exit_code") != 0 && str(t.verdict, "verdict") == "yes" &&
+		str(t.verdict, "type") != "exit_code"
 }
 
 // text says what a visit came to, and where it failed what its sandbox did not let it reach.
@@ -57,13 +58,15 @@ func (t *turn) came() string {
 	verdict := str(t.verdict, "verdict")
 	switch {
 	case t.mishap.Kind != "":
-		return humanize.Cut(humanize.PlainLine(humanize.FirstLine(errorText(t.state, str(t.mishap, "error")))), 2*quoteLength)
+		return humanize.Cut(humanize.PlainLine(humanize.FirstLine(errorText(t.state, str(t.mishap, "error")))),
+			2*quoteLength)
 	case t.led.Kind != "":
 		return reachedLimit(t.led, cmp.Or(str(t.led, "state"), t.state))
 	case t.promptFailed():
 		return "the prompt of state " + t.state + " failed (" + t.exit() + ")"
 	case verdict == "" && t.sub.Kind != "":
-		return fmt.Sprintf("the sub-loop of state %s ended in %s [%s]%s", t.state, str(t.sub, "final_state"), str(t.sub, "terminated_by"), cmp.Or(quotation(str(t.sub, "error")), t.inside))
+		return fmt.Sprintf("the sub-loop of state %s ended in %s [%s]%s", t.state, str(t.sub, "final_state"),
+			str(t.sub, "terminated_by"), cmp.Or(quotation(str(t.sub, "error")), t.inside))
 	case verdict == "" && whole(t.acted, "exit_code") != 0:
 		return "the action of state " + t.state + " failed" + t.brackets()
 	case verdict == "" && t.acted.Kind == "":
@@ -123,7 +126,8 @@ func (t *turn) exit() string {
 	case code == 0:
 		return ""
 	case TimedOut(t.acted):
-		text = Timeout(t.acted) + " after " + humanize.Duration(time.Duration(whole(t.acted, "duration_ms"))*time.Millisecond)
+		text = Timeout(t.acted) + " after " +
+			humanize.Duration(time.Duration(whole(t.acted, "duration_ms"))*time.Millisecond)
 	case code < 0:
 		text = fmt.Sprintf("ended by signal %d", -code)
 	}
@@ -132,7 +136,10 @@ func (t *turn) exit() string {
 
 // words are the last line of an action: on standard error, or else on standard output.
 func (t *turn) words() string {
-	for _, said := range []string{str(t.acted, "stderr_preview"), str(t.printed, "line"), str(t.acted, "output_preview")} {
+	for _, said := range []string{
+		str(t.acted, "stderr_preview"), str(t.printed, "line"),
+		str(t.acted, "output_preview"),
+	} {
 		if line := lastLine(said); line != "" {
 			return line
 		}

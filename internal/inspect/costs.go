@@ -153,8 +153,8 @@ func (s *CostSheet) Close(alive bool) {
 // leastUSD is less than anything costs, and more than what is lost in adding up.
 const leastUSD = 1e-7
 
-// Complete adds what no event has of a run that died, and its memory has: judges that were in flight, and those whose answers are on
-// record and not judged by yet. It is called after Close.
+// Complete adds what no event has of a run that died, and its memory has: judges that were in flight, and those
+// whose answers are on record and not judged by yet. It is called after Close.
 func (s *CostSheet) Complete(m *fsm.Snapshot) {
 	all := SpentCost(m, false)
 	usd, unknown := all.CostUSD-s.raw.CostUSD, all.Unknown-s.raw.Unknown
@@ -193,7 +193,8 @@ type use struct {
 // useOf returns the use that an event, or a judge of an event, records.
 func useOf(get func(string) any, judge bool) use {
 	u := use{
-		host: Text(get("host")), model: Text(get("model")), judge: judge, took: time.Duration(Whole(get("duration_ms"))) * time.Millisecond,
+		host: Text(get("host")), model: Text(get("model")), judge: judge,
+		took: time.Duration(Whole(get("duration_ms"))) * time.Millisecond,
 		tokens: fsm.Usage{
 			Input: Whole(get("input_tokens")), Output: Whole(get("output_tokens")),
 			CacheRead: Whole(get("cache_read_tokens")), CacheWrite: Whole(get("cache_creation_tokens")),
@@ -202,8 +203,10 @@ func useOf(get func(string) any, judge bool) use {
 	failure := fsm.Failure(Text(get("failure")))
 	u.abandoned = failure == fsm.FailMissing
 	u.partial = Text(get("coverage")) == fsm.CoveragePartial
-	if u.usd, u.known = Number(get("cost_usd")); !u.known && u.tokens.Total() == 0 { // nothing was used, if a user says so
-		u.known = Text(get("coverage")) == fsm.CoverageComplete || u.abandoned || failure == fsm.FailAuth || failure == fsm.FailModel
+	// nothing was used, if a user says so
+	if u.usd, u.known = Number(get("cost_usd")); !u.known && u.tokens.Total() == 0 {
+		u.known = Text(get("coverage")) == fsm.CoverageComplete || u.abandoned || failure == fsm.FailAuth ||
+			failure == fsm.FailModel
 	}
 	return u
 }
@@ -214,7 +217,10 @@ func (u *use) cost(prices func(model string, u fsm.Usage) (float64, bool)) Cost 
 	if !known && u.tokens.Total() > 0 && prices != nil {
 		usd, known = prices(u.model, u.tokens)
 	}
-	c := Cost{Input: u.tokens.Input, Output: u.tokens.Output, CacheRead: u.tokens.CacheRead, CacheWrite: u.tokens.CacheWrite, CostUSD: usd}
+	c := Cost{
+		Input: u.tokens.Input, Output: u.tokens.Output, CacheRead: u.tokens.CacheRead,
+		CacheWrite: u.tokens.CacheWrite, CostUSD: usd,
+	}
 	switch {
 	case u.abandoned:
 	case u.judge:

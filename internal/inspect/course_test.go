@@ -43,7 +43,12 @@ func TestCourse(t *testing.T) {
 	if want := []string{"a", "sub", "done"}; !slices.Equal(course.Order, want) || course.Current() != "done" {
 		t.Errorf("states %q, now %q", course.Order, course.Current())
 	}
-	want := []Edge{{From: "a", To: "sub", Times: 2}, {From: "sub", To: "a", Times: 1}, {From: "a", To: "a", Times: 1}, {From: "sub", To: "done", Times: 1}}
+	want := []Edge{
+		{From: "a", To: "sub", Times: 2},
+		{From: "sub", To: "a", Times: 1},
+		{From: "a", To: "a", Times: 1},
+		{From: "sub", To: "done", Times: 1},
+	}
 	if !slices.Equal(course.Taken, want) {
 		t.Errorf("ways %+v", course.Taken)
 	}

@@ -20,7 +20,8 @@ type Day struct {
 // in a zone.
 func WithinDays(zone *time.Location) time.Duration {
 	for month := range 12 {
-		if _, offset := time.Date(time.Now().Year(), time.Month(month+1), 1, 0, 0, 0, 0, zone).Zone(); offset%3600 != 0 {
+		if _, offset := time.Date(time.Now().Year(), time.Month(month+1), 1, 0, 0, 0, 0, zone).Zone(); offset%3600 !=
+			0 {
 			return 15 * time.Minute
 		}
 	}

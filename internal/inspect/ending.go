@@ -51,7 +51,8 @@ func Succeeded(o fsm.Outcome) bool { return arrived(o) && !o.Unmerged() }
 
 // arrived is Succeeded whether or not the run was merged.
 func arrived(o fsm.Outcome) bool {
-	return o.Signal == "" && !o.Limited && (o.TerminatedBy == fsm.EndInterrupted || o.TerminatedBy == fsm.EndTerminal && !o.Failure)
+	return o.Signal == "" && !o.Limited &&
+		(o.TerminatedBy == fsm.EndInterrupted || o.TerminatedBy == fsm.EndTerminal && !o.Failure)
 }
 
 // Explains reports whether the reason of a run belongs to the line about its end: it does unless the run came
@@ -71,7 +72,8 @@ func EndAt(o fsm.Outcome, maxSteps int, at string) string {
 		return EndLine(o, maxSteps)
 	}
 	_, rest, _ := strings.Cut(EndLine(o, maxSteps), ": "+humanize.PlainLine(o.FinalState)+" (")
-	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", humanize.PlainLine(EndWord(o, maxSteps)), humanize.PlainLine(at), humanize.PlainLine(o.FinalState), rest)
+	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", humanize.PlainLine(EndWord(o, maxSteps)),
+		humanize.PlainLine(at), humanize.PlainLine(o.FinalState), rest)
 }
 
 // Untransitioned says that a state has no transition for a verdict, and what would give it one. l may be nil.
@@ -84,7 +86,8 @@ func Untransitioned(l *fsm.Loop, state, verdict string) string {
 	advice := "give it on_" + verdict + ", or a route"
 	switch {
 	case st != nil && st.Route != nil && st.Route.Cases != nil:
-		return fmt.Sprintf("no condition in the route of the state %s holds (verdict %s); end it with one without when: {to: STATE}", state, verdict)
+		return fmt.Sprintf("no condition in the route of the state %s holds (verdict %s); end it with one without "+
+			"when: {to: STATE}", state, verdict)
 	case st != nil && st.Route != nil:
 		advice = "add " + verdict + " to its route, or _ for every other verdict"
 	case verdict == "success" || verdict == "failure": // on_success and on_failure are other words for on_yes and on_no
@@ -107,9 +110,12 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 	}
 	word := map[string]string{
 		fsm.EndTerminal: "completed", fsm.EndMaxSteps: "stopped at its cap of " + steps,
-		fsm.EndMaxIterations: "stopped at its cap of passes", fsm.EndTimeout: "timed out", fsm.EndInterrupted: "interrupted",
-		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended by a signal to its action", fsm.EndError: "ended with an error",
-		fsm.EndHandoff: "handed off", fsm.EndParked: "parked", fsm.EndSuspended: "suspended (blocked: needs you)", fsm.EndCycle: "stopped in a cycle", fsm.EndStall: "stopped without progress",
+		fsm.EndMaxIterations: "stopped at its cap of passes", fsm.EndTimeout: "timed out",
+		fsm.EndInterrupted: "interrupted",
+		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended by a signal to its action",
+		fsm.EndError:   "ended with an error",
+		fsm.EndHandoff: "handed off", fsm.EndParked: "parked", fsm.EndSuspended: "suspended (blocked: needs you)",
+		fsm.EndCycle: "stopped in a cycle", fsm.EndStall: "stopped without progress",
 		fsm.EndHostPressure: "stopped for lack of memory", fsm.EndHostBudget: "stopped at its memory budget",
 		fsm.EndBudget: "stopped at its budget", fsm.EndCostCeiling: "stopped at a cost ceiling",
 		fsm.EndWorkdirVanished: "stopped without its working directory", endNoRoute: "ended with an error",
@@ -135,7 +141,8 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 // EndLine says in one line how a run ended, and in more its error, why it ended so, what its terminal state
 // says, and how it would be continued.
 func EndLine(o fsm.Outcome, maxSteps int) string {
-	line := fmt.Sprintf("Loop %s: %s (%s, %s)", humanize.PlainLine(EndWord(o, maxSteps)), humanize.PlainLine(o.FinalState), humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
+	line := fmt.Sprintf("Loop %s: %s (%s, %s)", humanize.PlainLine(EndWord(o, maxSteps)),
+		humanize.PlainLine(o.FinalState), humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
 	if o.Error != "" {
 		line += "\nError: " + humanize.PlainLine(o.Error)
 		for source := range strings.Lines(o.Source) {

@@ -119,9 +119,12 @@ func (x *explainer) event(i int, e fsm.Event) {
 		x.moreItems(e)
 		if x.v.Inline { // the end of its action says it
 		} else if e.Depth > 0 {
-			x.add(say(e, "The %s ended here: %s", map[bool]string{true: "sub-loop", false: "loop"}[x.v.Into(len(x.v.Above)-1) == ""], lower(Ending(e, x.l).Text)))
+			x.add(say(e, "The %s ended here: %s",
+				map[bool]string{true: "sub-loop", false: "loop"}[x.v.Into(len(x.v.Above)-1) == ""],
+				lower(Ending(e, x.l).Text)))
 		} else if by := str(e, "terminated_by"); by == fsm.EndInterrupted || by == fsm.EndUserStopped {
-			x.add(say(e, "The run was %s here.", map[bool]string{true: "stopped", false: "interrupted"}[by == fsm.EndUserStopped]))
+			x.add(say(e, "The run was %s here.",
+				map[bool]string{true: "stopped", false: "interrupted"}[by == fsm.EndUserStopped]))
 		} else if Source(e) != "" {
 			x.add(say(e, "It ended with an error: %s.", strings.TrimRight(str(e, "error"), ".")))
 		}
@@ -152,7 +155,8 @@ func (x *explainer) resumed(e fsm.Event) {
 		return
 	}
 	x.add(Sentence{
-		Text:   fmt.Sprintf("Its action was started (%s) and cut short: the process of the run ended. The run was resumed.", x.what(*x.started)),
+		Text: fmt.Sprintf("Its action was started (%s) and cut short: the process of the run ended. The "+
+			"run was resumed.", x.what(*x.started)),
 		Events: []uint64{x.started.Seq, e.Seq},
 	})
 	x.started = nil
@@ -181,15 +185,18 @@ func (x *explainer) action(e fsm.Event) {
 	prompt, _ := e.Get("is_prompt").(bool)
 	switch kind := str(e, "timeout_kind"); {
 	case kind == "idle":
-		text = fmt.Sprintf("Its action%s was ended after %s: it had been silent for longer than %s.", what, took, x.idle())
+		text = fmt.Sprintf("Its action%s was ended after %s: it had been silent for longer than %s.", what, took,
+			x.idle())
 	case kind == fsm.TimeoutVelocity:
-		text = fmt.Sprintf("Its prompt%s was ended after %s: %s.", what, took, cmp.Or(strings.TrimPrefix(str(e, "failure_reason"), "ended because "), "it "+Timeout(e)))
+		text = fmt.Sprintf("Its prompt%s was ended after %s: %s.", what, took,
+			cmp.Or(strings.TrimPrefix(str(e, "failure_reason"), "ended because "), "it "+Timeout(e)))
 	case TimedOut(e):
 		text = fmt.Sprintf("Its action%s was ended after %s: it took longer than %s.", what, took, x.wall())
 	case code < 0:
 		text = fmt.Sprintf("Its action%s was ended by signal %d after %s.", what, -code, took)
 	case prompt:
-		text = fmt.Sprintf("Its prompt%s ended with exit code %d after %s%s.", what, code, took, askedOf(e, "answered by"))
+		text = fmt.Sprintf("Its prompt%s ended with exit code %d after %s%s.", what, code, took,
+			askedOf(e, "answered by"))
 	default:
 		text = fmt.Sprintf("Its action%s ended with exit code %d after %s.", what, code, took)
 	}
@@ -197,7 +204,8 @@ func (x *explainer) action(e fsm.Event) {
 		text += " It was not ended by a limit of time."
 	}
 	if failure := str(e, "failure"); failure != "" && !TimedOut(e) {
-		text += fmt.Sprintf(" The host calls that %s%s.", strings.ReplaceAll(failure, "_", " "), because(str(e, "reason")))
+		text += fmt.Sprintf(" The host calls that %s%s.", strings.ReplaceAll(failure, "_", " "),
+			because(str(e, "reason")))
 	}
 	if code != 0 {
 		if errs := lastLine(str(e, "stderr_preview")); errs != "" {
@@ -217,7 +225,8 @@ func (x *explainer) killed(e fsm.Event) {
 		s.Events = []uint64{x.started.Seq, e.Seq}
 	}
 	took := humanize.Duration(time.Duration(whole(e, "duration_ms")) * time.Millisecond)
-	s.Text = fmt.Sprintf("Its prompt%s was ended by the stop of the run after %s%s.", what, took, askedOf(e, "asked of"))
+	s.Text = fmt.Sprintf("Its prompt%s was ended by the stop of the run after %s%s.", what, took,
+		askedOf(e, "asked of"))
 	x.add(s)
 }
 

@@ -10,7 +10,10 @@ import (
 )
 
 // operators are the comparisons of the language as people read them.
-var operators = map[string]string{"eq": "equal to", "ne": "different from", "lt": "less than", "le": "at most", "gt": "more than", "ge": "at least"}
+var operators = map[string]string{
+	"eq": "equal to", "ne": "different from", "lt": "less than", "le": "at most",
+	"gt": "more than", "ge": "at least",
+}
 
 // judged says what an evaluator decided, from what and by which limits.
 func (x *explainer) judged(e fsm.Event) []Sentence {
@@ -60,7 +63,8 @@ func (x *explainer) reason(kind, verdict string, e fsm.Event) string {
 		case 0, 1:
 			return fmt.Sprintf("exit code %s means that", val("exit_code"))
 		case timeoutCode:
-			if acted := x.v.find(fsm.EventActionComplete); acted == nil || TimedOut(*acted) && str(*acted, "timeout_kind") != fsm.TimeoutVelocity {
+			if acted := x.v.find(fsm.EventActionComplete); acted == nil || TimedOut(*acted) &&
+				str(*acted, "timeout_kind") != fsm.TimeoutVelocity {
 				return "the action timed out"
 			} else if TimedOut(*acted) {
 				return "the action " + Timeout(*acted)
@@ -119,7 +123,8 @@ func compared(what, where, verdict string, e fsm.Event) string {
 	if verdict != "yes" {
 		is = "is not"
 	}
-	return fmt.Sprintf("%s%s, %s, %s %s %s (%s)", what, where, show(e.Get("value")), is, word, show(e.Get("target")), op)
+	return fmt.Sprintf("%s%s, %s, %s %s %s (%s)", what, where, show(e.Get("value")), is, word, show(e.Get("target")),
+		op)
 }
 
 func contained(e fsm.Event) string {
@@ -156,7 +161,8 @@ func stalled(kind string, e fsm.Event) string {
 	if limit == nil {
 		return fields(e, "type", "verdict")
 	}
-	return fmt.Sprintf("%s %s in a row; %s is %s", what, humanize.Count(whole(e, "stall_count"), "time"), name, show(limit))
+	return fmt.Sprintf("%s %s in a row; %s is %s", what, humanize.Count(whole(e, "stall_count"), "time"), name,
+		show(limit))
 }
 
 // model says how sure a judge was, and what for.
@@ -172,7 +178,8 @@ func (x *explainer) model(e fsm.Event) string {
 		parts = append(parts, text)
 	}
 	if was := str(e, "verdict_without_evidence"); was != "" {
-		parts = append(parts, fmt.Sprintf("it said %s, but its evidence is not in what it judged (verbatim)", quoted(was)))
+		parts = append(parts, fmt.Sprintf("it said %s, but its evidence is not in what it judged (verbatim)",
+			quoted(was)))
 	}
 	if coerced, _ := e.Get("evidence_coerced").(bool); coerced {
 		parts = append(parts, "it gave no evidence, so its verdict counts as no")
@@ -201,7 +208,8 @@ func judges(e fsm.Event) []Sentence {
 				names = append(names, show(name))
 			}
 		}
-		said = append(said, say(e, "%s: %s; %s decide (quorum).", humanize.Count(len(votes), "vote"), strings.Join(names, ", "), show(e.Get("quorum"))))
+		said = append(said, say(e, "%s: %s; %s decide (quorum).", humanize.Count(len(votes), "vote"),
+			strings.Join(names, ", "), show(e.Get("quorum"))))
 	}
 	asked, _ := e.Get("judges").([]any)
 	for _, j := range asked {

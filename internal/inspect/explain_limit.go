@@ -16,7 +16,8 @@ func (x *explainer) limit(e fsm.Event) string {
 	state := val("state")
 	switch e.Kind {
 	case fsm.EventCycleDetected:
-		return fmt.Sprintf("The transition from %s to %s was taken %s times; max_edge_revisits is %s.", val("from"), val("to"), val("count"), val("max"))
+		return fmt.Sprintf("The transition from %s to %s was taken %s times; max_edge_revisits is %s.", val("from"),
+			val("to"), val("count"), val("max"))
 	case fsm.EventStallDetected:
 		times, how := e.Get("consecutive"), "in a row"
 		if times == nil {
@@ -25,36 +26,46 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("The stall detector fired: %s ended with exit code %s and verdict %s %s times %s; %s.",
 			state, val("exit_code"), val("verdict"), show(times), strings.TrimPrefix(how, "times "), does(e))
 	case fsm.EventThrottleWarn:
-		return fmt.Sprintf("%s acted %s times in a row: its throttle warns at %s.", state, val("count"), val("warn_max"))
+		return fmt.Sprintf("%s acted %s times in a row: its throttle warns at %s.", state, val("count"),
+			val("warn_max"))
 	case fsm.EventThrottleHard, fsm.EventThrottleStop:
-		return fmt.Sprintf("%s acted %s times in a row: the hard limit of its throttle is %s.", state, val("count"), val("hard_max"))
+		return fmt.Sprintf("%s acted %s times in a row: the hard limit of its throttle is %s.", state, val("count"),
+			val("hard_max"))
 	case fsm.EventRetryExhausted:
-		return fmt.Sprintf("%s was about to be entered again after %s times in a row%s: on_retry_exhausted led to %s.", state, val("retries"), x.maxRetries(e), val("next"))
+		return fmt.Sprintf("%s was about to be entered again after %s times in a row%s: "+
+			"on_retry_exhausted led to %s.", state, val("retries"), x.maxRetries(e), val("next"))
 	case fsm.EventMaxStepsSummary:
-		return fmt.Sprintf("The cap on steps was reached after %s: the state of on_max_steps, %s, was entered.", humanize.Count(whole(e, "iterations"), "step"), val("summary_state"))
+		return fmt.Sprintf("The cap on steps was reached after %s: the state of on_max_steps, %s, was entered.",
+			humanize.Count(whole(e, "iterations"), "step"), val("summary_state"))
 	case fsm.EventMaxIterationsSummary:
-		return fmt.Sprintf("The cap on passes was reached after %s: the state of on_max_iterations, %s, was entered.", val("iteration_count"), val("summary_state"))
+		return fmt.Sprintf("The cap on passes was reached after %s: the state of on_max_iterations, %s, was entered.",
+			val("iteration_count"), val("summary_state"))
 	case fsm.EventLimitRaised:
 		by := str(e, "by")
 		if by != "" {
 			by = " by " + by
 		}
-		return fmt.Sprintf("The limit %s of the run was raised from %s to %s%s while it was running.", val("limit"), limitAmount(e, "from"), limitAmount(e, "to"), by)
+		return fmt.Sprintf("The limit %s of the run was raised from %s to %s%s while it was running.", val("limit"),
+			limitAmount(e, "from"), limitAmount(e, "to"), by)
 	case fsm.EventBudgetWarning:
 		return fmt.Sprintf("Most of the budget of %s was used: %s.", whose(e), budgetUsed(e))
 	case fsm.EventBudgetExceeded:
 		if unknown, _ := e.Get("cost_unknown").(bool); unknown {
-			return fmt.Sprintf("The budget of %s limits %s, and what a prompt cost is not known.", whose(e), val("limit"))
+			return fmt.Sprintf("The budget of %s limits %s, and what a prompt cost is not known.", whose(e),
+				val("limit"))
 		}
 		return fmt.Sprintf("The budget of %s was used up: %s.", whose(e), budgetUsed(e))
 	case fsm.EventFailover:
 		return humanize.PlainLine(failoverText(e)) + "."
 	case fsm.EventCostCeilingWarn:
-		return fmt.Sprintf("The visits to %s had cost %s US dollars: a warning comes from %s on (cost_warn_at).", state, val("cost_usd"), val("cost_warn_at"))
+		return fmt.Sprintf("The visits to %s had cost %s US dollars: a warning comes from %s on (cost_warn_at).",
+			state, val("cost_usd"), val("cost_warn_at"))
 	case fsm.EventCostCeilingUnknown:
-		return fmt.Sprintf("What the visits to %s cost is not known (%s), so its cost_ceiling cannot hold it back.", state, val("reason"))
+		return fmt.Sprintf("What the visits to %s cost is not known (%s), so its cost_ceiling cannot hold it back.",
+			state, val("reason"))
 	case fsm.EventCostCeilingExceeded:
-		return fmt.Sprintf("The visits to %s had cost %s US dollars, more than its cost_ceiling_per_state of %s.", state, val("cost_usd"), val("cost_ceiling_per_state"))
+		return fmt.Sprintf("The visits to %s had cost %s US dollars, more than its cost_ceiling_per_state of %s.",
+			state, val("cost_usd"), val("cost_ceiling_per_state"))
 	case fsm.EventWorkdirVanished:
 		return fmt.Sprintf("The folder that its actions run in was gone: %s.", val("path"))
 	case fsm.EventRateLimitExhausted:
@@ -63,7 +74,8 @@ func (x *explainer) limit(e fsm.Event) string {
 	case fsm.EventRateLimitStorm:
 		return fmt.Sprintf("%s rate limits in a row had been waited out without success by then.", val("count"))
 	case fsm.EventRateLimitWaiting:
-		return fmt.Sprintf("It still waited for the host's rate limit, for %s of at most %s so far.", secondsOf(e, "total_waited_seconds"), secondsOf(e, "budget_seconds"))
+		return fmt.Sprintf("It still waited for the host's rate limit, for %s of at most %s so far.",
+			secondsOf(e, "total_waited_seconds"), secondsOf(e, "budget_seconds"))
 	case fsm.EventHumanRequested:
 		return fmt.Sprintf("It asked %s", humanize.Quote(questionOf(e))) + "."
 	case fsm.EventHumanVote:
@@ -111,15 +123,18 @@ func (x *explainer) limit(e fsm.Event) string {
 	case fsm.EventHostPressureRelieved:
 		return fmt.Sprintf("The machine had memory again: %s %% in use.", val("used_pct"))
 	case fsm.EventHostBudgetExceeded:
-		return fmt.Sprintf("Its actions had used %s MB of memory in all: host_guard.max_cumulative_subproc_mb is %s; %s.", val("cumulative_mb"), val("budget_mb"), does(e))
+		return fmt.Sprintf("Its actions had used %s MB of memory in all: "+
+			"host_guard.max_cumulative_subproc_mb is %s; %s.", val("cumulative_mb"), val("budget_mb"), does(e))
 	case fsm.EventHandoffDetected:
-		return fmt.Sprintf("Its action asked to hand off, to be continued with %s.", humanize.Quote(str(e, "continuation")))
+		return fmt.Sprintf("Its action asked to hand off, to be continued with %s.",
+			humanize.Quote(str(e, "continuation")))
 	case fsm.EventHandoffSpawned:
 		return fmt.Sprintf("An agent was started that is asked to resume the run (pid %s).", val("pid"))
 	case fsm.EventActionInterrupted:
 		return "Its action had been cut short, and is not started again (on_interrupted)."
 	case fsm.EventPromptSizeWarn:
-		return fmt.Sprintf("Its text is long: %s characters, prompt_size_guard warns at %s.", val("size"), val("threshold"))
+		return fmt.Sprintf("Its text is long: %s characters, prompt_size_guard warns at %s.", val("size"),
+			val("threshold"))
 	case fsm.EventNote, fsm.EventWarning:
 		text := cmp.Or(str(e, "message"), str(e, "note"))
 		if by := str(e, "by"); by != "" && str(e, "wait") == fsm.WaitPaused {
@@ -189,9 +204,11 @@ func Ending(e fsm.Event, l *fsm.Loop) Sentence {
 			text += " that means failure"
 		}
 	case fsm.EndMaxSteps:
-		text = fmt.Sprintf("It ended in %s because the cap on steps was reached%s", final, atMost("max_steps", l.MaxSteps))
+		text = fmt.Sprintf("It ended in %s because the cap on steps was reached%s", final,
+			atMost("max_steps", l.MaxSteps))
 	case fsm.EndMaxIterations:
-		text = fmt.Sprintf("It ended in %s because the cap on passes was reached%s", final, atMost("max_iterations", l.MaxIterations))
+		text = fmt.Sprintf("It ended in %s because the cap on passes was reached%s", final,
+			atMost("max_iterations", l.MaxIterations))
 	case fsm.EndTimeout:
 		text = fmt.Sprintf("It ended in %s because its time was up", final)
 		if l.Timeout > 0 {

@@ -167,8 +167,10 @@ func (x *explainer) slot(verdict string, judged bool) (slot, text string) {
 	}
 	if st.Next != "" {
 		switch {
-		case acted && code != 0 && onError != "" && st.RetryableExitCodes != nil && !contains(st.RetryableExitCodes, code) && st.OnRetryExhausted != "":
-			return st.OnRetryExhausted, fmt.Sprintf("on_retry_exhausted, because exit code %d is not in retryable_exit_codes", code)
+		case acted && code != 0 && onError != "" && st.RetryableExitCodes != nil &&
+			!contains(st.RetryableExitCodes, code) && st.OnRetryExhausted != "":
+			return st.OnRetryExhausted,
+				fmt.Sprintf("on_retry_exhausted, because exit code %d is not in retryable_exit_codes", code)
 		case acted && code != 0 && onError != "":
 			return onError, "on_error, because its action failed"
 		}
@@ -312,7 +314,8 @@ func (x *explainer) subEnd() string {
 	default:
 		return ", because nothing is recorded of the end of its sub-loop"
 	}
-	return fmt.Sprintf(", because its sub-loop ended in %s [%s]", str(*x.v.Ended, "final_state"), str(*x.v.Ended, "terminated_by"))
+	return fmt.Sprintf(", because its sub-loop ended in %s [%s]", str(*x.v.Ended, "final_state"),
+		str(*x.v.Ended, "terminated_by"))
 }
 
 func declares(st *fsm.State, verdict string) bool {

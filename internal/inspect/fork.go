@@ -28,8 +28,10 @@ type ForkTrack struct {
 
 // follows are the events of a visit behind which its state, what it said, or where it led is not what it was.
 var follows = map[string]bool{
-	fsm.EventActionComplete: true, fsm.EventActionKilled: true, fsm.EventActionError: true, fsm.EventActionInterrupted: true, fsm.EventEvaluate: true, fsm.EventRoute: true,
-	fsm.EventMessagesAppend: true, fsm.EventRetryExhausted: true, fsm.EventHandoffDetected: true, fsm.EventHandoffSpawned: true,
+	fsm.EventActionComplete: true, fsm.EventActionKilled: true, fsm.EventActionError: true,
+	fsm.EventActionInterrupted: true, fsm.EventEvaluate: true, fsm.EventRoute: true,
+	fsm.EventMessagesAppend: true, fsm.EventRetryExhausted: true, fsm.EventHandoffDetected: true,
+	fsm.EventHandoffSpawned: true,
 }
 
 // Add takes the next event of the run and returns the newest place, which the events after it complete; nil = there is
@@ -83,7 +85,10 @@ func (p ForkPoint) Memory(before, after Recorded) *fsm.Snapshot {
 	// The first state was entered with nothing but the context, which never changes.
 	for _, m := range []*fsm.Snapshot{after.Memory, before.Memory} {
 		if m != nil && m.Context != nil {
-			return &fsm.Snapshot{Loop: m.Loop, Phase: fsm.PhasePending, Current: p.State, StartedAt: m.StartedAt, Context: m.Context, Captured: new(value.Map)}
+			return &fsm.Snapshot{
+				Loop: m.Loop, Phase: fsm.PhasePending, Current: p.State, StartedAt: m.StartedAt,
+				Context: m.Context, Captured: new(value.Map),
+			}
 		}
 	}
 	return nil

@@ -66,7 +66,8 @@ func (g *Glance) Add(e fsm.Event) (more bool) {
 		if !g.acted && g.Acting == nil {
 			g.Acting = &e
 		}
-	case fsm.EventActionComplete, fsm.EventActionKilled, fsm.EventLoopComplete, fsm.EventLoopResume, fsm.EventRoute, fsm.EventStateEnter:
+	case fsm.EventActionComplete, fsm.EventActionKilled, fsm.EventLoopComplete, fsm.EventLoopResume, fsm.EventRoute,
+		fsm.EventStateEnter:
 		g.acted = true
 	}
 	if e.Kind == fsm.EventEvaluate && g.judged.event == nil {

@@ -34,7 +34,8 @@ func (p *progress) add(e fsm.Event) {
 	branch := str(e, "branch")
 	switch e.Kind {
 	case fsm.EventItemStart, fsm.EventItemEnd, fsm.EventItemsStart:
-		if p.newest == nil && !slices.ContainsFunc(p.left, func(of string) bool { return isIn(branch, of) }) || p.newest != nil && branch == str(*p.newest, "branch") {
+		if p.newest == nil && !slices.ContainsFunc(p.left, func(of string) bool { return isIn(branch, of) }) ||
+			p.newest != nil && branch == str(*p.newest, "branch") {
 			p.item(e, branch)
 		}
 	case fsm.EventStateEnter, fsm.EventRoute, fsm.EventLoopResume:
@@ -81,7 +82,10 @@ func (g *Glance) Items() *Progress {
 	if e == nil {
 		return nil
 	}
-	p := &Progress{Items: whole(*e, "items"), Done: whole(*e, "done"), Failed: whole(*e, "failed"), Running: whole(*e, "running") + g.items.begun[str(*e, "branch")]}
+	p := &Progress{
+		Items: whole(*e, "items"), Done: whole(*e, "done"), Failed: whole(*e, "failed"),
+		Running: whole(*e, "running") + g.items.begun[str(*e, "branch")],
+	}
 	if first := g.items.oldest; first != nil {
 		p.Left = left(*first, *e)
 	}
@@ -122,7 +126,8 @@ func (v *Status) ItemsText() string {
 
 // itemText says how an item ended.
 func itemText(e fsm.Event) string {
-	line := fmt.Sprintf("item %s of %s, %s: %s", Text(e.Get("item")), Text(e.Get("items")), Text(e.Get("key")), Text(e.Get("verdict")))
+	line := fmt.Sprintf("item %s of %s, %s: %s", Text(e.Get("item")), Text(e.Get("items")), Text(e.Get("key")),
+		Text(e.Get("verdict")))
 	var more []string
 	switch {
 	case e.Get("error") != nil:

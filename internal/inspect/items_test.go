@@ -16,7 +16,8 @@ func TestProgressBesideBranches(t *testing.T) {
 		return fsm.Event{Kind: kind, Fields: more}
 	}
 	end := func(branch string, done int64) fsm.Event {
-		return event(fsm.EventItemEnd, branch, fsm.Field{Key: "done", Value: done}, fsm.Field{Key: "items", Value: int64(9)}, fsm.Field{Key: "running", Value: int64(1)})
+		return event(fsm.EventItemEnd, branch, fsm.Field{Key: "done", Value: done},
+			fsm.Field{Key: "items", Value: int64(9)}, fsm.Field{Key: "running", Value: int64(1)})
 	}
 	start := func(branch string) fsm.Event { return event(fsm.EventItemStart, branch) }
 	for _, c := range []struct {
@@ -26,8 +27,15 @@ func TestProgressBesideBranches(t *testing.T) {
 	}{
 		{"alone", []fsm.Event{end("", 3), start("")}, 3, 2},
 		{"left", []fsm.Event{end("", 9), event(fsm.EventRoute, "")}, -1, 0},
-		{"beside a branch", []fsm.Event{end("x", 3), start("x"), event(fsm.EventStateEnter, "y"), event(fsm.EventRoute, "y")}, 3, 2},
-		{"its branch left it", []fsm.Event{end("x", 9), event(fsm.EventRoute, "x"), event(fsm.EventStateEnter, "y")}, -1, 0},
+		{"beside a branch", []fsm.Event{
+			end("x", 3), start("x"), event(fsm.EventStateEnter, "y"),
+			event(fsm.EventRoute, "y"),
+		}, 3, 2},
+		{
+			"its branch left it",
+			[]fsm.Event{end("x", 9), event(fsm.EventRoute, "x"), event(fsm.EventStateEnter, "y")},
+			-1, 0,
+		},
 		{"two lists", []fsm.Event{end("y", 5), end("x", 2), start("y"), event(fsm.EventRoute, "z"), start("x")}, 2, 2},
 		{"of two lists one is left", []fsm.Event{end("y", 5), end("x", 9), event(fsm.EventRoute, "x")}, 5, 1},
 		{"a branch inside", []fsm.Event{end("x/in", 5), event(fsm.EventRoute, "x")}, -1, 0},

@@ -49,7 +49,10 @@ func (r *Reader) newLane(path string, depth int) *lane {
 			around, within, loops = outer.stack, outer.within, outer.loops
 		}
 	}
-	l := &lane{Reader: Reader{Done: r.Inside, Each: r.Each, Keep: r.Keep, base: depth, loops: slices.Clone(loops)}, rested: r.rested}
+	l := &lane{
+		Reader: Reader{Done: r.Inside, Each: r.Each, Keep: r.Keep, base: depth, loops: slices.Clone(loops)},
+		rested: r.rested,
+	}
 	l.stack = slices.Clone(around[:min(depth, len(around))])
 	for len(l.stack) < depth {
 		l.stack = append(l.stack, &Visit{Index: -1, Above: slices.Clone(l.stack)})
@@ -107,7 +110,8 @@ func (r *Reader) closeLanes(path string, depth int) {
 	var names []string
 	for name, l := range r.lanes {
 		rest, below := strings.CutPrefix(name, path)
-		if !below || l.base <= depth && depth > 0 || path != "" && !strings.HasSuffix(path, "/") && rest != "" && rest[0] != '/' && rest[0] != '.' {
+		if !below || l.base <= depth && depth > 0 || path != "" && !strings.HasSuffix(path, "/") && rest != "" &&
+			rest[0] != '/' && rest[0] != '.' {
 			continue
 		}
 		names = append(names, name)

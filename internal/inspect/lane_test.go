@@ -17,7 +17,10 @@ func TestVisitsInside(t *testing.T) {
 	begin := time.Date(2026, 11, 29, 8, 0, 0, 0, time.UTC)
 	var events []fsm.Event
 	at := func(second int, kind string, depth int, branch string, fields ...any) {
-		e := fsm.Event{Kind: kind, Depth: depth, Seq: uint64(len(events) + 1), Time: begin.Add(time.Duration(second) * time.Second)}
+		e := fsm.Event{
+			Kind: kind, Depth: depth, Seq: uint64(len(events) + 1),
+			Time: begin.Add(time.Duration(second) * time.Second),
+		}
 		for i := 0; i < len(fields); i += 2 {
 			e.Fields = append(e.Fields, fsm.Field{Key: fields[i].(string), Value: fields[i+1]})
 		}
@@ -61,7 +64,8 @@ func TestVisitsInside(t *testing.T) {
 
 	var got []string
 	add := func(v *Visit) {
-		got = append(got, fmt.Sprintf("%s %s work=%s paused=%s gap=%s resumed=%d verdict=%s loop=%s", v.Number(), v.Path(), v.Work, v.Paused, v.Gap, v.Resumed, v.Verdict(), v.Loop))
+		got = append(got, fmt.Sprintf("%s %s work=%s paused=%s gap=%s resumed=%d verdict=%s loop=%s", v.Number(),
+			v.Path(), v.Work, v.Paused, v.Gap, v.Resumed, v.Verdict(), v.Loop))
 	}
 	r := Reader{Done: add, Inside: add}
 	for _, e := range events {
@@ -84,12 +88,16 @@ func TestVisitsInside(t *testing.T) {
 	}
 }
 
-// What is said of an item that ended was that nothing is recorded of its end, where items of two branches were asked for.
+// What is said of an item that ended was that nothing is recorded of its end, where items of two branches were
+// asked for.
 func TestItemsOfTwoBranches(t *testing.T) {
 	t.Parallel()
 	var events []fsm.Event
 	at := func(kind string, depth int, branch string, fields ...any) {
-		e := fsm.Event{Kind: kind, Depth: depth, Seq: uint64(len(events) + 1), Time: time.Date(2026, 11, 29, 8, 0, len(events), 0, time.UTC)}
+		e := fsm.Event{
+			Kind: kind, Depth: depth, Seq: uint64(len(events) + 1),
+			Time: time.Date(2026, 11, 29, 8, 0, len(events), 0, time.UTC),
+		}
 		for i := 0; i < len(fields); i += 2 {
 			e.Fields = append(e.Fields, fsm.Field{Key: fields[i].(string), Value: fields[i+1]})
 		}
@@ -127,8 +135,8 @@ func TestItemsOfTwoBranches(t *testing.T) {
 	}
 }
 
-// An event about a work tree is inside the branch of parallel that it names beside the branch of git; one that names only
-// that of git is inside none.
+// An event about a work tree is inside the branch of parallel that it names beside the branch of git; one that
+// names only that of git is inside none.
 func TestWorkTreesInsideBranches(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{fsm.EventWorktreeAttached, fsm.EventWorktreeDetached, fsm.EventWorktreeError} {

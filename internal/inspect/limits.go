@@ -114,7 +114,8 @@ func (c *collector) loop(m *fsm.Snapshot, l *fsm.Loop, elapsed time.Duration) {
 		count("circuit.repeated_failure.recurrent_window", "", again, st.RecurrentWindow, routes)
 	}
 	c.add(Limit{
-		Name: "host_guard.max_cumulative_subproc_mb", Loop: m.Loop, Used: m.CumulativeMB, Most: float64(l.HostGuard.BudgetMB),
+		Name: "host_guard.max_cumulative_subproc_mb", Loop: m.Loop, Used: m.CumulativeMB,
+		Most:   float64(l.HostGuard.BudgetMB),
 		Routes: l.HostGuard.OnBudgetExceeded == "route",
 	})
 	c.budget(m.Loop, "", l.Budget, m.Spent, elapsed, m.Step+m.Spent.Steps, l.OnBudget != "" && !m.BudgetRouted)
@@ -126,8 +127,9 @@ func (c *collector) budget(loop, state string, b *fsm.Budget, s fsm.Spent, wall 
 	}
 	for _, line := range b.Lines(s, wall, steps) {
 		c.add(Limit{
-			Name: "budget." + line.Name, Loop: loop, State: state, Used: line.Spent, Most: line.Most, Unknown: line.Unknown,
-			Routes: routes, seconds: line.Name == "wall",
+			Name: "budget." + line.Name, Loop: loop, State: state, Used: line.Spent, Most: line.Most,
+			Unknown: line.Unknown,
+			Routes:  routes, seconds: line.Name == "wall",
 		})
 	}
 }
@@ -139,25 +141,39 @@ func (c *collector) state(s Position, m *fsm.Snapshot, l *fsm.Loop, acts bool) {
 		return
 	}
 	if st.Retry != nil {
-		c.add(Limit{Name: "retry.times", Loop: m.Loop, State: st.Name, Used: float64(m.Tries), Most: float64(st.Retry.Times), Routes: true})
+		c.add(Limit{
+			Name: "retry.times", Loop: m.Loop, State: st.Name, Used: float64(m.Tries),
+			Most: float64(st.Retry.Times), Routes: true,
+		})
 	}
-	c.add(Limit{Name: "max_retries", Loop: m.Loop, State: st.Name, Used: float64(m.Retries[st.Name]), Most: float64(st.MaxRetries), Routes: true})
+	c.add(Limit{
+		Name: "max_retries", Loop: m.Loop, State: st.Name, Used: float64(m.Retries[st.Name]),
+		Most: float64(st.MaxRetries), Routes: true,
+	})
 	if th := cmp.Or(st.Throttle, l.Throttle); th != nil {
 		c.add(Limit{
-			Name: "throttle.hard_max", Loop: m.Loop, State: st.Name, Used: float64(m.Throttles[st.Name]), Most: float64(th.Hard),
+			Name: "throttle.hard_max", Loop: m.Loop, State: st.Name, Used: float64(m.Throttles[st.Name]),
+			Most:   float64(th.Hard),
 			Routes: st.OnThrottleHard != "" || st.On["error"] != "",
 		})
 	}
 	c.add(Limit{
-		Name: "rate_limit_max_wait_seconds", Loop: m.Loop, State: st.Name, Used: m.RateLimits[st.Name].Waited.Seconds(), Most: st.RateLimitMaxWait.Seconds(),
+		Name: "rate_limit_max_wait_seconds", Loop: m.Loop, State: st.Name,
+		Used: m.RateLimits[st.Name].Waited.Seconds(), Most: st.RateLimitMaxWait.Seconds(),
 		Routes: st.OnRateLimitExhausted != "" || st.On["error"] != "", seconds: true,
 	})
 	spent := m.StateSpent[st.Name]
 	c.budget(m.Loop, st.Name, st.Budget, spent, spent.Wall, spent.Steps, st.OnBudget != "")
 	if acts && s.Acting > 0 {
 		wall, idle := fsm.ActionTimeouts(l, st)
-		c.add(Limit{Name: "timeout", Loop: m.Loop, State: st.Name, Used: s.Acting.Seconds(), Most: wall.Seconds(), Routes: true, seconds: true})
-		c.add(Limit{Name: "idle_timeout", Loop: m.Loop, State: st.Name, Used: min(s.Silent, s.Acting).Seconds(), Most: idle.Seconds(), Routes: true, seconds: true})
+		c.add(Limit{
+			Name: "timeout", Loop: m.Loop, State: st.Name, Used: s.Acting.Seconds(), Most: wall.Seconds(),
+			Routes: true, seconds: true,
+		})
+		c.add(Limit{
+			Name: "idle_timeout", Loop: m.Loop, State: st.Name, Used: min(s.Silent, s.Acting).Seconds(),
+			Most: idle.Seconds(), Routes: true, seconds: true,
+		})
 	}
 }
 
@@ -172,11 +188,16 @@ func repeated(ring []fsm.StallRecord) int {
 
 // words are the names of limits for people.
 var words = map[string]string{
-	"max_steps": "step cap", "max_iterations": "pass cap", "max_edge_revisits": "cap on one edge", "max_retries": "retries", "retry.times": "retries in this step",
-	"throttle.hard_max": "throttle", "circuit.repeated_failure.window": "stall detector", "circuit.repeated_failure.recurrent_window": "stall detector, whole run",
-	"host_guard.max_cumulative_subproc_mb": "memory of actions (MB)", "rate_limit_max_wait_seconds": "waits for a rate limit",
-	"idle_timeout": "silence of the action", "budget.cost_usd": "cost budget", "budget.tokens": "token budget", "budget.wall": "time budget",
-	"budget.steps": "step budget", "budget.prompts": "prompt budget",
+	"max_steps": "step cap", "max_iterations": "pass cap", "max_edge_revisits": "cap on one edge",
+	"max_retries": "retries", "retry.times": "retries in this step",
+	"throttle.hard_max": "throttle", "circuit.repeated_failure.window": "stall detector",
+	"circuit.repeated_failure.recurrent_window": "stall detector, whole run",
+	"host_guard.max_cumulative_subproc_mb":      "memory of actions (MB)",
+	"rate_limit_max_wait_seconds":               "waits for a rate limit",
+	"idle_timeout":                              "silence of the action", "budget.cost_usd": "cost budget",
+	"budget.tokens": "token budget",
+	"budget.wall":   "time budget",
+	"budget.steps":  "step budget", "budget.prompts": "prompt budget",
 }
 
 // Title names the limit for people: "step cap", "retries of check". of asks for its loop as well.

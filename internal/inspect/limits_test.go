@@ -33,7 +33,8 @@ func TestLimits(t *testing.T) {
 			"of the loop",
 			Position{
 				Memory: &fsm.Snapshot{
-					Loop: "a", Step: 12, Passes: 1, Elapsed: 3 * time.Minute, Edges: value.CountsOf(map[string]int{"x->y": 3, "y->x": 4}),
+					Loop: "a", Step: 12, Passes: 1, Elapsed: 3 * time.Minute,
+					Edges: value.CountsOf(map[string]int{"x->y": 3, "y->x": 4}),
 					Spent: fsm.Spent{CostUSD: 1.2, Prompts: 3, Usage: fsm.Usage{Input: 15_000}},
 				},
 				Since: time.Minute,
@@ -54,13 +55,16 @@ token budget: 15.0k of 2.00M`,
 			"of the state",
 			Position{
 				Memory: &fsm.Snapshot{
-					Loop: "a", Current: "fix", Retries: map[string]int{"fix": 2, "other": 9}, Throttles: map[string]int{"fix": 1},
-					RateLimits: map[string]fsm.RateLimit{"fix": {Waited: time.Minute}}, StateSpent: map[string]fsm.Spent{"fix": {Unpriced: 1}},
+					Loop: "a", Current: "fix", Retries: map[string]int{"fix": 2, "other": 9},
+					Throttles:  map[string]int{"fix": 1},
+					RateLimits: map[string]fsm.RateLimit{"fix": {Waited: time.Minute}},
+					StateSpent: map[string]fsm.Spent{"fix": {Unpriced: 1}},
 				},
 				Acting: time.Minute, Silent: 50 * time.Second,
 			},
 			[]*fsm.Loop{{States: states(&fsm.State{
-				Name: "fix", Action: "x", MaxRetries: 3, Throttle: &fsm.Throttle{Hard: 4}, RateLimitMaxWait: time.Hour, Timeout: 2 * time.Minute,
+				Name: "fix", Action: "x", MaxRetries: 3, Throttle: &fsm.Throttle{Hard: 4},
+				RateLimitMaxWait: time.Hour, Timeout: 2 * time.Minute,
 				Idle: time.Minute, Budget: &fsm.Budget{CostUSD: 2},
 			})}},
 			`silence of the action of fix: 50s of 1m00s
@@ -74,7 +78,8 @@ cost budget of fix: unknown of $2.00`,
 			"of detectors and memory",
 			Position{
 				Memory: &fsm.Snapshot{
-					Loop: "a", StallRing: []fsm.StallRecord{{State: "y"}, {State: "x"}, {State: "x"}}, StallCounts: map[string]int{"k": 1, "l": 4}, CumulativeMB: 10,
+					Loop: "a", StallRing: []fsm.StallRecord{{State: "y"}, {State: "x"}, {State: "x"}},
+					StallCounts: map[string]int{"k": 1, "l": 4}, CumulativeMB: 10,
 				},
 			},
 			[]*fsm.Loop{{Stall: &fsm.Stall{Window: 3, RecurrentWindow: 5}, HostGuard: fsm.HostGuard{BudgetMB: 100}}},
@@ -85,7 +90,10 @@ memory of actions (MB): 10 of 100`,
 		{
 			"of a sub-loop, whose action it is",
 			Position{
-				Memory: &fsm.Snapshot{Loop: "out", Current: "sub", Step: 1, Child: &fsm.Child{Memory: &fsm.Snapshot{Loop: "in", Current: "a", Step: 9}}},
+				Memory: &fsm.Snapshot{
+					Loop: "out", Current: "sub", Step: 1,
+					Child: &fsm.Child{Memory: &fsm.Snapshot{Loop: "in", Current: "a", Step: 9}},
+				},
 				Acting: time.Second,
 			},
 			[]*fsm.Loop{
@@ -108,9 +116,15 @@ timeout of the action of a in in: 1.0s of 1m40s`,
 			"of the loops of two branches",
 			Position{
 				Memory: &fsm.Snapshot{Loop: "out", Current: "both", Step: 1, Branches: []*fsm.BranchMemory{
-					{Name: "x", Child: &fsm.Child{Name: "in", Memory: &fsm.Snapshot{Loop: "in", Current: "a", Step: 9}}},
+					{Name: "x", Child: &fsm.Child{
+						Name:   "in",
+						Memory: &fsm.Snapshot{Loop: "in", Current: "a", Step: 9},
+					}},
 					{Name: "y", End: value.NewMap("verdict", "yes")},
-					{Name: "z", Child: &fsm.Child{Name: "z", Memory: &fsm.Snapshot{Loop: "out", Current: "z", Step: 1}}},
+					{Name: "z", Child: &fsm.Child{
+						Name:   "z",
+						Memory: &fsm.Snapshot{Loop: "out", Current: "z", Step: 1},
+					}},
 				}},
 			},
 			[]*fsm.Loop{{MaxSteps: 50}, {MaxSteps: 10}},

@@ -6,8 +6,8 @@ import (
 	"loops/persistence"
 )
 
-// SuspendedBy returns what a run waits for until a person does something, as loops unblock is given it; "" = nothing, or it is
-// not known. A submitted run whose files no worker could fetch because of that is queued still.
+// SuspendedBy returns what a run waits for until a person does something, as loops unblock is given it; "" =
+// nothing, or it is not known. A submitted run whose files no worker could fetch because of that is queued still.
 func SuspendedBy(r persistence.Run) string {
 	if r.Status != persistence.Queued {
 		return r.SuspendedBy

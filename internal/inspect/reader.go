@@ -156,7 +156,8 @@ func (a activity) after(e fsm.Event) activity {
 	switch e.Kind {
 	case fsm.EventActionOutput: // of a background process
 		return a
-	case fsm.EventRateLimitWaiting, fsm.EventHostCooldown, fsm.EventWaitCheck, fsm.EventHumanRequested, fsm.EventHumanVote, fsm.EventHumanReminded, fsm.EventHumanEscalated:
+	case fsm.EventRateLimitWaiting, fsm.EventHostCooldown, fsm.EventWaitCheck, fsm.EventHumanRequested,
+		fsm.EventHumanVote, fsm.EventHumanReminded, fsm.EventHumanEscalated:
 		return waiting
 	case fsm.EventNote:
 		switch str(e, "wait") {
@@ -197,7 +198,10 @@ func (r *Reader) enter(e fsm.Event) *Visit {
 	for len(r.stack) < e.Depth { // the events around it are not known
 		r.stack = append(r.stack, &Visit{Index: -1, Above: append([]*Visit(nil), r.stack...)})
 	}
-	v := &Visit{State: str(e, "state"), Step: whole(e, "iteration"), Entered: e, Begin: e.Time, End: e.Time, Index: r.n, Attempts: 1}
+	v := &Visit{
+		State: str(e, "state"), Step: whole(e, "iteration"), Entered: e, Begin: e.Time, End: e.Time,
+		Index: r.n, Attempts: 1,
+	}
 	if e.Depth < len(r.loops) {
 		v.Loop = r.loops[e.Depth]
 	}

@@ -79,7 +79,11 @@ func visit(state string, code int, verdict, to string) *Visit {
 	v := &Visit{State: state, Work: time.Second}
 	for _, e := range []fsm.Event{
 		{Kind: "action_complete", Fields: []fsm.Field{{Key: "exit_code", Value: int64(code)}}},
-		{Kind: "evaluate", Fields: []fsm.Field{{Key: "type", Value: "exit_code"}, {Key: "verdict", Value: verdict}, {Key: "exit_code", Value: int64(code)}}},
+		{Kind: "evaluate", Fields: []fsm.Field{
+			{Key: "type", Value: "exit_code"},
+			{Key: "verdict", Value: verdict},
+			{Key: "exit_code", Value: int64(code)},
+		}},
 	} {
 		v.add(e, true)
 	}
@@ -114,7 +118,9 @@ func TestTally(t *testing.T) {
 	for _, s := range tally.States() {
 		verdict, always := s.AlwaysYes()
 		p50, p95, longest := s.Times()
-		lines = append(lines, strings.TrimSuffix(fmt.Sprintln(s.Path, s.Visits, s.Runs, s.Failed, s.Names(), s.Judged(), verdict, always, p50, p95, longest), "\n"))
+		lines = append(lines,
+			strings.TrimSuffix(fmt.Sprintln(s.Path, s.Visits, s.Runs, s.Failed, s.Names(), s.Judged(), verdict,
+				always, p50, p95, longest), "\n"))
 	}
 	want := "a 4 3 1 [yes no] 4  false 1s 1s 1s\nb 5 5 0 [yes] 5 yes true 1s 1s 1s"
 	if got := strings.Join(lines, "\n"); got != want {
@@ -173,16 +179,21 @@ func TestGlance(t *testing.T) {
 			}{{"evaluate", g.Judged(), Verdict}, {"route", g.Left(), Way}} {
 				want := newest(c.kind)
 				if want != nil && c.got != nil && seqOf(c.got.Ended) != seqOf(want.Ended) {
-					t.Errorf("%s, %d events: the sub-loop of %s ended with event %d, want %d", name, n, want.Path(), seqOf(c.got.Ended), seqOf(want.Ended))
+					t.Errorf("%s, %d events: the sub-loop of %s ended with event %d, want %d", name, n, want.Path(),
+						seqOf(c.got.Ended), seqOf(want.Ended))
 				}
 				if (want == nil) != (c.got == nil) {
 					t.Errorf("%s, %d events: %s is %v, want %v", name, n, c.kind, c.got, want)
-				} else if want != nil && (c.got.Path() != want.Path() || c.got.Number() != want.Number() || fmt.Sprint(c.say(c.got, nil)) != fmt.Sprint(c.say(want, nil))) {
-					t.Errorf("%s, %d events: %s %v\nwant %s %v", name, n, c.got.Path(), c.say(c.got, nil), want.Path(), c.say(want, nil))
+				} else if want != nil &&
+					(c.got.Path() != want.Path() || c.got.Number() != want.Number() ||
+						fmt.Sprint(c.say(c.got, nil)) != fmt.Sprint(c.say(want, nil))) {
+					t.Errorf("%s, %d events: %s %v\nwant %s %v", name, n, c.got.Path(), c.say(c.got, nil),
+						want.Path(), c.say(want, nil))
 				}
 			}
 			started := events[n-1].Kind == "action_start"
-			if (g.Newest.Seq != events[n-1].Seq) || started && (g.Acting == nil || g.Acting.Seq != events[n-1].Seq) || events[n-1].Kind == "action_complete" && g.Acting != nil {
+			if (g.Newest.Seq != events[n-1].Seq) || started && (g.Acting == nil || g.Acting.Seq != events[n-1].Seq) ||
+				events[n-1].Kind == "action_complete" && g.Acting != nil {
 				t.Errorf("%s, %d events: newest %v, acting %v", name, n, g.Newest, g.Acting)
 			}
 		}
@@ -201,7 +212,10 @@ func TestGlanceIsShort(t *testing.T) {
 	t.Parallel()
 	var g Glance
 	n := 0
-	for line := (fsm.Event{Kind: "action_output", Fields: []fsm.Field{{Key: "line", Value: strings.Repeat("x", 10_000)}}}); g.Add(line); n++ {
+	for line := (fsm.Event{
+		Kind:   "action_output",
+		Fields: []fsm.Field{{Key: "line", Value: strings.Repeat("x", 10_000)}},
+	}); g.Add(line); n++ {
 		if n > 1000 {
 			t.Fatal("it wants more and more")
 		}

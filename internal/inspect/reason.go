@@ -69,6 +69,8 @@ func Over(o fsm.Outcome) bool {
 // outcomeOf is the outcome of a run, as far as its record has it.
 func outcomeOf(r persistence.Run) fsm.Outcome {
 	return fsm.Outcome{
-		TerminatedBy: r.Ended, FinalState: r.State, Steps: r.Step, Failure: r.Status == persistence.Failed, Error: r.Error, Duration: r.Elapsed, Limited: r.Limited, Reason: r.Reason, Ignored: r.Ignored, Merge: r.Merge, SuspendedBy: r.SuspendedBy, Remedy: r.Remedy, FailedItems: r.FailedItems, Continuation: r.Continuation,
+		TerminatedBy: r.Ended, FinalState: r.State, Steps: r.Step, Failure: r.Status == persistence.Failed,
+		Error: r.Error, Duration: r.Elapsed, Limited: r.Limited, Reason: r.Reason, Ignored: r.Ignored, Merge: r.Merge,
+		SuspendedBy: r.SuspendedBy, Remedy: r.Remedy, FailedItems: r.FailedItems, Continuation: r.Continuation,
 	}
 }

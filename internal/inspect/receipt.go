@@ -17,10 +17,12 @@ import (
 // mostChecks is how many verdicts a receipt has.
 const mostChecks = 50
 
-// Deciding returns the verdicts that decided how a run completed: those of states with check, or else all after the last
-// prompt; of a run without prompts the last one. Newest gives events from the newest backwards until each wants no more.
-// A run whose loop has checks is read further back. Read reads a file with a long output.
-func Deciding(checks bool, read func(file string) (string, error), newest func(each func(fsm.Event) bool) error) ([]fsm.CheckResult, error) {
+// Deciding returns the verdicts that decided how a run completed: those of states with check, or else all after
+// the last prompt; of a run without prompts the last one. Newest gives events from the newest backwards until
+// each wants no more. A run whose loop has checks is read further back. Read reads a file with a long output.
+func Deciding(checks bool, read func(file string) (string, error), newest func(each func(fsm.Event) bool) error) (
+	[]fsm.CheckResult, error,
+) {
 	var events []fsm.Event // the newest first
 	n, prompt, judged, items := 0, false, false, newestItems{}
 	err := newest(func(e fsm.Event) bool {
@@ -121,7 +123,8 @@ func (d *deciders) take(e fsm.Event, v *Visit) {
 		}
 		number := whole(e, "item")
 		a.items = slices.DeleteFunc(a.items, func(c fsm.CheckResult) bool { return c.Item == number }) // the try before
-		a.items = append(a.items[max(0, len(a.items)+2-mostChecks):], fsm.CheckResult{Item: number, Value: str(e, "value"), Command: str(e, "action"), Evaluator: "exit_code"})
+		a.items = append(a.items[max(0, len(a.items)+2-mostChecks):],
+			fsm.CheckResult{Item: number, Value: str(e, "value"), Command: str(e, "action"), Evaluator: "exit_code"})
 	case fsm.EventItemEnd:
 		d.itemEnded(e, a)
 	case fsm.EventEvaluate:
@@ -153,7 +156,10 @@ func (d *deciders) judge(e fsm.Event, v *Visit, a *act) {
 	if str(e, "verdict") == fsm.VerdictGuarded {
 		return
 	}
-	c := fsm.CheckResult{State: v.State, Path: v.Path(), Step: v.Number(), Evaluator: str(e, "type"), Verdict: str(e, "verdict")}
+	c := fsm.CheckResult{
+		State: v.State, Path: v.Path(), Step: v.Number(), Evaluator: str(e, "type"),
+		Verdict: str(e, "verdict"),
+	}
 	if v.Depth() > 0 && !v.Inline {
 		c.Loop = v.Loop
 	}
@@ -188,7 +194,8 @@ func (d *deciders) judge(e fsm.Event, v *Visit, a *act) {
 	d.checks = slices.DeleteFunc(d.checks, func(old fsm.CheckResult) bool { return old.Path == c.Path })
 	if a != nil && marked {
 		for _, item := range a.items {
-			item.State, item.Path, item.Step, item.Loop, item.Marked, item.Files = c.State, c.Path, c.Step, c.Loop, true, c.Files
+			item.State, item.Path, item.Step, item.Loop, item.Marked, item.Files = c.State, c.Path, c.Step, c.Loop,
+				true, c.Files
 			d.checks = append(d.checks, item)
 		}
 	}

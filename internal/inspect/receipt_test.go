@@ -8,18 +8,23 @@ import (
 	"loops/fsm"
 )
 
-// checkedList returns the events of a run with a list of n items, the newest first. The first item ends after all others,
-// and the last one was done twice. The list was visited once before.
+// checkedList returns the events of a run with a list of n items, the newest first. The first item ends after
+// all others, and the last one was done twice. The list was visited once before.
 func checkedList(n int) []fsm.Event {
 	event := func(kind string, fields ...fsm.Field) fsm.Event { return fsm.Event{Kind: kind, Fields: fields} }
 	var all []fsm.Event
 	visit := func(step int, output string) {
-		all = append(all, event(fsm.EventStateEnter, fsm.Field{Key: "state", Value: "c"}, fsm.Field{Key: "iteration", Value: int64(step)}))
+		all = append(all,
+			event(fsm.EventStateEnter, fsm.Field{Key: "state", Value: "c"},
+				fsm.Field{Key: "iteration", Value: int64(step)}))
 		start := func(i int) {
-			all = append(all, event(fsm.EventItemStart, fsm.Field{Key: "item", Value: int64(i)}, fsm.Field{Key: "action", Value: "true"}))
+			all = append(all, event(fsm.EventItemStart, fsm.Field{Key: "item", Value: int64(i)},
+				fsm.Field{Key: "action", Value: "true"}))
 		}
 		end := func(i int, verdict string) {
-			all = append(all, event(fsm.EventItemEnd, fsm.Field{Key: "item", Value: int64(i)}, fsm.Field{Key: "verdict", Value: verdict}, fsm.Field{Key: "output", Value: output}))
+			all = append(all,
+				event(fsm.EventItemEnd, fsm.Field{Key: "item", Value: int64(i)},
+					fsm.Field{Key: "verdict", Value: verdict}, fsm.Field{Key: "output", Value: output}))
 		}
 		start(1)
 		for i := 2; i <= n; i++ {
@@ -29,7 +34,8 @@ func checkedList(n int) []fsm.Event {
 		start(n)
 		end(n, "yes")
 		end(1, "yes")
-		all = append(all, event(fsm.EventEvaluate, fsm.Field{Key: "type", Value: "for_each"}, fsm.Field{Key: "verdict", Value: "yes"}, fsm.Field{Key: "check", Value: []any{}}))
+		all = append(all, event(fsm.EventEvaluate, fsm.Field{Key: "type", Value: "for_each"},
+			fsm.Field{Key: "verdict", Value: "yes"}, fsm.Field{Key: "check", Value: []any{}}))
 	}
 	all = append(all, event(fsm.EventLoopStart, fsm.Field{Key: "loop", Value: "l"}))
 	visit(1, "before")
@@ -84,7 +90,10 @@ func TestReceiptOfLongListHoldsLittle(t *testing.T) {
 	before := heap()
 	_, err := Deciding(false, nil, func(each func(fsm.Event) bool) error {
 		for i := range 40_000 {
-			each(fsm.Event{Kind: fsm.EventItemEnd, Fields: []fsm.Field{{Key: "item", Value: int64(i)}, {Key: "output", Value: string(make([]byte, 100))}}})
+			each(fsm.Event{
+				Kind:   fsm.EventItemEnd,
+				Fields: []fsm.Field{{Key: "item", Value: int64(i)}, {Key: "output", Value: string(make([]byte, 100))}},
+			})
 			each(fsm.Event{Kind: fsm.EventItemStart, Fields: []fsm.Field{{Key: "item", Value: int64(i)}}})
 		}
 		most = heap()

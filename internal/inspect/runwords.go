@@ -51,7 +51,10 @@ const Suspended = "suspended"
 const Unmerged = "unmerged"
 
 // Outcomes are the words by which [Outcome] and [OutcomeNow] distinguish runs that have one status.
-var Outcomes = []string{Unmerged, "capped", "stopped", "killed", "stalled", "budget", "limited", "parked", "handed_off", Suspended, Paused}
+var Outcomes = []string{
+	Unmerged, "capped", "stopped", "killed", "stalled", "budget", "limited", "parked",
+	"handed_off", Suspended, Paused,
+}
 
 // Outcome is in one word where a run is, or how it ended: its status where that says it, and otherwise what
 // ended it. A run is killed where its process is gone and recorded no end.
@@ -105,14 +108,17 @@ func ReasonNow(r persistence.Run, waits *fsm.Wait) string {
 
 // statuses are all that a record may have; "" = it cannot be read.
 var statuses = []persistence.Status{
-	persistence.Running, persistence.Completed, persistence.Failed, persistence.Interrupted, persistence.TimedOut, persistence.Awaiting,
+	persistence.Running, persistence.Completed, persistence.Failed, persistence.Interrupted, persistence.TimedOut,
+	persistence.Awaiting,
 	persistence.UserStopped, persistence.Starting, persistence.Queued, "",
 }
 
 // endings are what a record may say that ended a run, but for what newer programs say.
 var endings = []string{
-	"", fsm.EndTerminal, fsm.EndMaxSteps, fsm.EndMaxIterations, fsm.EndTimeout, fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndSystemSignal, fsm.EndError,
-	fsm.EndHandoff, fsm.EndParked, fsm.EndSuspended, fsm.EndCycle, fsm.EndStall, fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget, fsm.EndCostCeiling,
+	"", fsm.EndTerminal, fsm.EndMaxSteps, fsm.EndMaxIterations, fsm.EndTimeout, fsm.EndInterrupted,
+	fsm.EndUserStopped, fsm.EndSystemSignal, fsm.EndError,
+	fsm.EndHandoff, fsm.EndParked, fsm.EndSuspended, fsm.EndCycle, fsm.EndStall, fsm.EndHostPressure,
+	fsm.EndHostBudget, fsm.EndBudget, fsm.EndCostCeiling,
 	fsm.EndWorkdirVanished, endNoRoute,
 }
 
@@ -123,7 +129,9 @@ func RecordedAs(words ...string) (all []persistence.Status, ends []string) {
 	some := false
 	for _, status := range statuses {
 		for _, ended := range append(slices.Clip(endings), "another") {
-			if !slices.ContainsFunc(words, func(word string) bool { return slices.Contains(wordsOf(status, ended), word) }) {
+			if !slices.ContainsFunc(words, func(word string) bool {
+				return slices.Contains(wordsOf(status, ended), word)
+			}) {
 				continue
 			}
 			all, ends = append(all, status), append(ends, ended)

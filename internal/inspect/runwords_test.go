@@ -22,8 +22,10 @@ func TestRecordedAsLeavesNoneOut(t *testing.T) {
 				}
 				for _, r := range seen {
 					for _, word := range []string{StatusWord(r), Outcome(r)} {
-						if all, ends := RecordedAs("nonsense", word); !slices.Contains(all, status) || ends != nil && !slices.Contains(ends, end) {
-							t.Errorf("a run that is recorded as %q and %q is %s, and is not looked for", status, end, word)
+						if all, ends := RecordedAs("nonsense", word); !slices.Contains(all, status) || ends != nil &&
+							!slices.Contains(ends, end) {
+							t.Errorf("a run that is recorded as %q and %q is %s, and is not looked for", status, end,
+								word)
 						}
 						if !slices.Contains(Words(), word) {
 							t.Errorf("%q is among no words", word)
@@ -33,7 +35,11 @@ func TestRecordedAsLeavesNoneOut(t *testing.T) {
 			}
 		}
 	}
-	for word, want := range map[string]string{"stopped": "[user_stopped] []", "capped": "[ failed interrupted queued running starting timed_out] [max_iterations_reached max_steps]", "nonsense": "[] []"} {
+	for word, want := range map[string]string{
+		"stopped":  "[user_stopped] []",
+		"capped":   "[ failed interrupted queued running starting timed_out] [max_iterations_reached max_steps]",
+		"nonsense": "[] []",
+	} {
 		all, ends := RecordedAs(word)
 		if got := fmt.Sprint(all, " ", ends); got != want {
 			t.Errorf("runs that are %s are recorded as %s, want %s", word, got, want)

@@ -119,7 +119,8 @@ func EventText(e fsm.Event) string {
 		}
 		so, _ := Number(e.Get("total_waited_seconds"))
 		most, _ := Number(e.Get("budget_seconds"))
-		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, humanize.Words(Text(e.Get("tier"))), humanize.InSeconds(so), humanize.InSeconds(most))
+		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, humanize.Words(Text(e.Get("tier"))),
+			humanize.InSeconds(so), humanize.InSeconds(most))
 	case fsm.EventHumanRequested:
 		choices, _ := e.Get("choices").([]any)
 		var words []string
@@ -182,11 +183,13 @@ func EventText(e fsm.Event) string {
 		}
 		return line
 	case fsm.EventActionRetriesSpent:
-		return fmt.Sprintf("no retry is left after %s; the last one came to %s too", Text(e.Get("retries")), Text(e.Get("on")))
+		return fmt.Sprintf("no retry is left after %s; the last one came to %s too", Text(e.Get("retries")),
+			Text(e.Get("on")))
 	case fsm.EventRateLimitExhausted:
 		n, _ := e.Get("retries").(int64)
 		so, _ := Number(e.Get("total_wait_seconds"))
-		return fmt.Sprintf("the waits for the rate limit are used up: %s, %s in all", humanize.Count(int(n), "wait"), humanize.InSeconds(so))
+		return fmt.Sprintf("the waits for the rate limit are used up: %s, %s in all", humanize.Count(int(n), "wait"),
+			humanize.InSeconds(so))
 	case fsm.EventFailover:
 		return failoverText(e)
 	case fsm.EventBudgetExceeded:
@@ -211,7 +214,8 @@ func EventText(e fsm.Event) string {
 	case fsm.EventCheckFirst:
 		what, where := "fails", map[string]string{
 			"": "before the first prompt", string(fsm.FaultNone): "in a clean copy of the folder",
-			string(fsm.FaultBroken): "where all files that actions may change are broken", string(fsm.FaultRemoved): "without the files that actions may change",
+			string(fsm.FaultBroken):  "where all files that actions may change are broken",
+			string(fsm.FaultRemoved): "without the files that actions may change",
 		}
 		if passes, _ := e.Get("passes").(bool); passes {
 			what = "passes"
@@ -223,13 +227,16 @@ func EventText(e fsm.Event) string {
 		if e.Get("exit_code") != nil {
 			code = fmt.Sprintf(" (exit code %v)", e.Get("exit_code"))
 		}
-		return fmt.Sprintf("the check of state %v%s %s %s%s", e.Get("state"), item, what, where[fmt.Sprint(e.Get("fault"))], code)
+		return fmt.Sprintf("the check of state %v%s %s %s%s", e.Get("state"), item, what,
+			where[fmt.Sprint(e.Get("fault"))], code)
 	case fsm.EventCostCeilingWarn:
-		return "state " + Text(e.Get("state")) + " has cost " + Text(e.Get("cost_usd")) + " US dollars (cost_warn_at " + Text(e.Get("cost_warn_at")) + ")"
+		return "state " + Text(e.Get("state")) + " has cost " + Text(e.Get("cost_usd")) +
+			" US dollars (cost_warn_at " + Text(e.Get("cost_warn_at")) + ")"
 	case fsm.EventCostCeilingUnknown:
 		return "what state " + Text(e.Get("state")) + " cost is not known: " + Text(e.Get("reason"))
 	case fsm.EventCostCeilingExceeded:
-		return "state " + Text(e.Get("state")) + " has cost " + Text(e.Get("cost_usd")) + " US dollars, more than its ceiling of " + Text(e.Get("cost_ceiling_per_state")) + "; the run stops here"
+		return "state " + Text(e.Get("state")) + " has cost " + Text(e.Get("cost_usd")) +
+			" US dollars, more than its ceiling of " + Text(e.Get("cost_ceiling_per_state")) + "; the run stops here"
 	case fsm.EventWorkdirVanished:
 		return "the folder that actions run in is gone: " + Text(e.Get("path"))
 	case fsm.EventLimitRaised:
@@ -331,9 +338,11 @@ func Raised(e fsm.Event, l *fsm.Loop) *fsm.Loop {
 // failoverText says which agent took over from which, and why.
 func failoverText(e fsm.Event) string {
 	if Text(e.Get("failure")) == fsm.WaitQuota {
-		return Text(e.Get("to")) + " is asked instead of " + Text(e.Get("from")) + ": " + humanize.FirstLine(Text(e.Get("reason")))
+		return Text(e.Get("to")) + " is asked instead of " + Text(e.Get("from")) + ": " +
+			humanize.FirstLine(Text(e.Get("reason")))
 	}
-	text := fmt.Sprintf("%s takes over from %s, which failed (%s): %s", Text(e.Get("to")), Text(e.Get("from")), Text(e.Get("failure")), humanize.FirstLine(Text(e.Get("reason"))))
+	text := fmt.Sprintf("%s takes over from %s, which failed (%s): %s", Text(e.Get("to")), Text(e.Get("from")),
+		Text(e.Get("failure")), humanize.FirstLine(Text(e.Get("reason"))))
 	if Text(e.Get("files")) == "reset" {
 		text += "; the files are as the step found them"
 	}

@@ -162,7 +162,10 @@ func (v *Status) VerdictText() (*Visit, []Sentence) {
 		return nil, nil
 	}
 	// Too much was printed since, or the run has no events: what the memory says must do.
-	e := fsm.Event{Kind: fsm.EventEvaluate, Fields: []fsm.Field{{Key: "verdict", Value: ValueOf(v.Memory.LastResult, "verdict")}}}
+	e := fsm.Event{
+		Kind:   fsm.EventEvaluate,
+		Fields: []fsm.Field{{Key: "verdict", Value: ValueOf(v.Memory.LastResult, "verdict")}},
+	}
 	if d, ok := ValueOf(v.Memory.LastResult, "details").(*value.Map); ok {
 		for _, key := range d.Keys() {
 			e.Fields = append(e.Fields, fsm.Field{Key: key, Value: ValueOf(d, key)})

@@ -89,7 +89,10 @@ func (s *StepList) Add(v *Visit) {
 // At returns a step.
 func (s *StepList) At(i int) AlignedStep {
 	r := s.row(i)
-	return AlignedStep{Number: s.number(r), StepKind: s.kinds.list[r.kind], Took: r.took, First: r.first, Last: r.first + uint64(r.behind)}
+	return AlignedStep{
+		Number: s.number(r), StepKind: s.kinds.list[r.kind], Took: r.took, First: r.first,
+		Last: r.first + uint64(r.behind),
+	}
 }
 
 // number returns the address of a step as text.

@@ -50,7 +50,8 @@ func (x *Story) WholeRun() {
 		s := Ending(end, x.Rules.Main())
 		s.Source = "" // the last step has it
 		if v != nil && Text(end.Get("error")) == NoTransition {
-			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": state %s has no transition for %s.", v.State, verdictOrNone(v))
+			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": state %s has no transition for %s.", v.State,
+				verdictOrNone(v))
 		}
 		said = append(said, s)
 	case x.Alive && x.Wait != nil:
@@ -73,7 +74,8 @@ func (x *Story) WholeRun() {
 	}
 	if x.Path.Costs.Total.Asked() {
 		t := x.Path.Costs.Total
-		add("%s and %s cost %s and used %s tokens.", humanize.Count(t.Prompts, "prompt"), humanize.Count(t.Judges, "judge"), t.Text(),
+		add("%s and %s cost %s and used %s tokens.", humanize.Count(t.Prompts, "prompt"),
+			humanize.Count(t.Judges, "judge"), t.Text(),
 			humanize.Tokens(t.Tokens()))
 	}
 	if x.Note != "" {
@@ -304,7 +306,11 @@ func limitsMet(v *Visit, l *fsm.Loop) []Sentence {
 	quiet.Events = nil
 	for _, e := range v.Events {
 		switch e.Kind {
-		case fsm.EventActionStart, fsm.EventActionComplete, fsm.EventActionKilled, fsm.EventEvaluate, fsm.EventRoute, fsm.EventLoopComplete, fsm.EventLoopResume, fsm.EventNote, fsm.EventSet, fsm.EventRateLimitWaiting, fsm.EventWaitCheck, fsm.EventBranchesStart, fsm.EventBranchStart, fsm.EventBranchEnd, fsm.EventItemsStart, fsm.EventItemStart, fsm.EventItemEnd, fsm.EventHumanRequested, fsm.EventHumanResponse, fsm.EventHumanVote, fsm.EventHumanReminded, fsm.EventHumanEscalated, fsm.EventCheckpoint:
+		case fsm.EventActionStart, fsm.EventActionComplete, fsm.EventActionKilled, fsm.EventEvaluate, fsm.EventRoute,
+			fsm.EventLoopComplete, fsm.EventLoopResume, fsm.EventNote, fsm.EventSet, fsm.EventRateLimitWaiting,
+			fsm.EventWaitCheck, fsm.EventBranchesStart, fsm.EventBranchStart, fsm.EventBranchEnd, fsm.EventItemsStart,
+			fsm.EventItemStart, fsm.EventItemEnd, fsm.EventHumanRequested, fsm.EventHumanResponse, fsm.EventHumanVote,
+			fsm.EventHumanReminded, fsm.EventHumanEscalated, fsm.EventCheckpoint:
 		default:
 			quiet.Events = append(quiet.Events, e)
 		}

@@ -67,8 +67,8 @@ func (s *SummaryReader) Add(e fsm.Event) {
 	}
 }
 
-// Close returns the summary. It is called once, after the last event. alive says that the run continues. died is the memory of a run
-// that died; nil = it did not, or it cannot be read.
+// Close returns the summary. It is called once, after the last event. alive says that the run continues. died
+// is the memory of a run that died; nil = it did not, or it cannot be read.
 func (s *SummaryReader) Close(alive bool, died *fsm.Snapshot) *Summary {
 	if s.sheet.Close(alive); died != nil {
 		s.sheet.Complete(died)

@@ -18,11 +18,18 @@ import (
 func randomEvents(r *rand.Rand) []fsm.Event {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	used := func() []fsm.Field {
-		f := []fsm.Field{{Key: "input_tokens", Value: r.Int64N(3) * 70}, {Key: "cache_read_tokens", Value: r.Int64N(2)}, {Key: "duration_ms", Value: r.Int64N(9000)}}
+		f := []fsm.Field{
+			{Key: "input_tokens", Value: r.Int64N(3) * 70},
+			{Key: "cache_read_tokens", Value: r.Int64N(2)},
+			{Key: "duration_ms", Value: r.Int64N(9000)},
+		}
 		if r.IntN(2) == 0 {
 			f = append(f, fsm.Field{Key: "cost_usd", Value: r.Float64()})
 		}
-		return append(f, fsm.Field{Key: "model", Value: pick("a", "b", "")}, fsm.Field{Key: "host", Value: pick("claude", "codex", "")}, fsm.Field{Key: "coverage", Value: pick(fsm.CoverageComplete, "")}, fsm.Field{Key: "failure", Value: pick("", "", "", string(fsm.FailMissing), string(fsm.FailAuth))})
+		return append(f, fsm.Field{Key: "model", Value: pick("a", "b", "")},
+			fsm.Field{Key: "host", Value: pick("claude", "codex", "")},
+			fsm.Field{Key: "coverage", Value: pick(fsm.CoverageComplete, "")},
+			fsm.Field{Key: "failure", Value: pick("", "", "", string(fsm.FailMissing), string(fsm.FailAuth))})
 	}
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	var events []fsm.Event
@@ -30,7 +37,9 @@ func randomEvents(r *rand.Rand) []fsm.Event {
 		at = at.Add(time.Duration(r.Int64N(1e10)))
 		e := fsm.Event{Seq: uint64(len(events) + 1), Time: at, Depth: r.IntN(3)}
 		set := func(key string, v any) { e.Fields = append(e.Fields, fsm.Field{Key: key, Value: v}) }
-		switch e.Kind = pick(fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventStateEnter, fsm.EventStateEnter, fsm.EventStateEnter, fsm.EventActionComplete, fsm.EventActionComplete, fsm.EventActionKilled, fsm.EventEvaluate, fsm.EventEvaluate, fsm.EventBranchEnd, fsm.EventItemEnd, fsm.EventLoopComplete); e.Kind {
+		switch e.Kind = pick(fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventStateEnter, fsm.EventStateEnter,
+			fsm.EventStateEnter, fsm.EventActionComplete, fsm.EventActionComplete, fsm.EventActionKilled,
+			fsm.EventEvaluate, fsm.EventEvaluate, fsm.EventBranchEnd, fsm.EventItemEnd, fsm.EventLoopComplete); e.Kind {
 		case fsm.EventStateEnter:
 			set("state", pick("fix", "review", "test", "lint"))
 			set("iteration", r.Int64N(4))
@@ -101,7 +110,8 @@ func TestSummaryIsWhatEventsSay(t *testing.T) {
 				visits.Add(e)
 				sheet.Add(e)
 				summary.Add(e)
-				if name := str(e, "state"); e.Kind == fsm.EventStateEnter && e.Depth > 0 && !slices.Contains(names, name) {
+				if name := str(e, "state"); e.Kind == fsm.EventStateEnter && e.Depth > 0 &&
+					!slices.Contains(names, name) {
 					names = append(names, name)
 				}
 			}

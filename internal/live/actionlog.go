@@ -101,7 +101,8 @@ func (l *ActionLog) Event(e fsm.Event) {
 			n.attempts = 0
 		}
 		i := min(e.Depth, len(n.states))
-		n.states, n.hops = append(n.states[:i], inspect.Text(e.Get("state"))), append(n.hops[:i], fsm.Hop{Step: int(inspect.Whole(e.Get("iteration")))})
+		n.states, n.hops = append(n.states[:i], inspect.Text(e.Get("state"))),
+			append(n.hops[:i], fsm.Hop{Step: int(inspect.Whole(e.Get("iteration")))})
 		return
 	case e.Kind == fsm.EventLoopResume && e.Depth == 0: // what ran beside others in the process before was cut short
 		l.End()
@@ -127,7 +128,8 @@ func (l *ActionLog) Event(e fsm.Event) {
 		n.start, n.skip = e.Seq, l.only != 0 && e.Seq != l.only
 		n.attempts++
 		l.began = n
-		n.title = fmt.Sprintf("==> step %s, %s: %s", n.at(e), n.path(e.Depth), humanize.Cut(humanize.PlainLine(humanize.FirstLine(inspect.Text(e.Get("action")))), 100))
+		n.title = fmt.Sprintf("==> step %s, %s: %s", n.at(e), n.path(e.Depth),
+			humanize.Cut(humanize.PlainLine(humanize.FirstLine(inspect.Text(e.Get("action")))), 100))
 	case fsm.EventActionOutput:
 		switch {
 		case l.Stderr, n.skip:
@@ -162,11 +164,13 @@ func (l *ActionLog) item(n *lane, e fsm.Event) {
 	l.end(n)
 	l.Acted, n.begun, n.told = true, true, false
 	n.start, n.skip = e.Seq, l.only != 0 && e.Seq != l.only
-	n.title = fmt.Sprintf("==> step %s, %s: item %s of %s, %s", n.at(e), n.path(e.Depth), inspect.Text(e.Get("item")), inspect.Text(e.Get("items")), humanize.PlainLine(inspect.Text(e.Get("key"))))
+	n.title = fmt.Sprintf("==> step %s, %s: item %s of %s, %s", n.at(e), n.path(e.Depth), inspect.Text(e.Get("item")),
+		inspect.Text(e.Get("items")), humanize.PlainLine(inspect.Text(e.Get("key"))))
 	if inspect.Text(e.Get("exit_code")) != "0" {
 		l.failed = n.start
 	}
-	if text := inspect.Text(e.Get("output")); text != "" && !l.Stderr && !n.skip && (!l.Follow || e.Get("output_file") == nil) {
+	if text := inspect.Text(e.Get("output")); text != "" && !l.Stderr && !n.skip &&
+		(!l.Follow || e.Get("output_file") == nil) {
 		n.waits.WriteString(text + "\n")
 	}
 	l.complete(n, e)
@@ -251,7 +255,8 @@ func (l *ActionLog) complete(n *lane, e fsm.Event) {
 // its file, where that holds more than the record.
 func (l *ActionLog) errors(n *lane, e fsm.Event, output string) {
 	errs := strings.TrimSuffix(inspect.Text(e.Get("stderr_preview")), "\n")
-	if errs == "" || l.heard.Covers(errs) || len(errs) >= wholeStderr && l.copy(n, l.errorFile(n, e.Depth, output), true) {
+	if errs == "" || l.heard.Covers(errs) || len(errs) >= wholeStderr &&
+		l.copy(n, l.errorFile(n, e.Depth, output), true) {
 		return
 	}
 	l.said(n, errs)

@@ -80,7 +80,8 @@ linted
 func TestLongLines(t *testing.T) {
 	// Not parallel: the test measures the memory of the process.
 	for _, text := range []string{
-		"", "a", "a\n", "\n", "a\n\nb", "\n\n", strings.Repeat("x", pieceSize), strings.Repeat("x", pieceSize) + "\n", strings.Repeat("x", pieceSize) + "\ny\n",
+		"", "a", "a\n", "\n", "a\n\nb", "\n\n", strings.Repeat("x", pieceSize), strings.Repeat("x", pieceSize) + "\n",
+		strings.Repeat("x", pieceSize) + "\ny\n",
 		strings.Repeat("long ", 100_000) + "\nshort\n" + strings.Repeat("y", 3*pieceSize+7),
 	} {
 		for _, raw := range []bool{true, false} {

@@ -124,7 +124,8 @@ func (a *Asker) one(run context.Context, q *fsm.OpenQuestion) bool {
 		switch {
 		case errors.Is(err, errLeave):
 			a.left = append(a.left, q.Address)
-			a.say("The question stays open. To answer it later: " + a.Later(q.Address) + " " + strings.Join(q.Choices, "|"))
+			a.say("The question stays open. To answer it later: " + a.Later(q.Address) + " " +
+				strings.Join(q.Choices, "|"))
 			return true
 		case err != nil:
 			return ctx.Err() != nil // the question is over, or the terminal is gone

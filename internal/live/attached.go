@@ -75,7 +75,8 @@ func (v *Attached) Show(ctx context.Context, r persistence.Run, all bool) (persi
 		})
 	})
 	if r.Status == persistence.Starting && errors.Is(err, persistence.ErrNotFound) {
-		err = engine.Refuse(engine.Failed, "the process of run %s (pid %d) ended before it recorded anything", r.ID, r.Owner.PID)
+		err = engine.Refuse(engine.Failed, "the process of run %s (pid %d) ended before it recorded anything", r.ID,
+			r.Owner.PID)
 	}
 	return r, err
 }
@@ -93,8 +94,10 @@ func (v *Attached) missed() {
 func (v *Attached) header(r persistence.Run, enter fsm.Event) {
 	dir := v.project.RunDir(r.ID)
 	h := Header{
-		Loop: &fsm.Loop{Name: r.Loop, MaxSteps: r.MaxSteps, File: r.File}, File: cmp.Or(v.project.Short(r.File), "(not recorded)"), Run: r,
-		RunDir: dir + "/", ShortDir: v.project.Short(dir) + "/", Attached: true, Begin: r.StartedAt, Resumed: r.Segment > 0,
+		Loop: &fsm.Loop{Name: r.Loop, MaxSteps: r.MaxSteps, File: r.File},
+		File: cmp.Or(v.project.Short(r.File), "(not recorded)"), Run: r,
+		RunDir: dir + "/", ShortDir: v.project.Short(dir) + "/", Attached: true, Begin: r.StartedAt,
+		Resumed: r.Segment > 0,
 	}
 	if step, ok := enter.Get("iteration").(int64); ok {
 		h.Where, h.Run.Step, h.Elapsed = inspect.Text(enter.Get("state")), int(step), v.clock.at(enter.Time)
@@ -144,11 +147,14 @@ func (v *Attached) End(ctx context.Context, r persistence.Run) (*fsm.Outcome, er
 	}
 	switch o := m.Outcome; {
 	case o == nil && r.Owner.PID == 0:
-		return nil, engine.Refuse(engine.Failed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, inspect.Outcome(r), r.State, hint)
+		return nil, engine.Refuse(engine.Failed, "run %s is %s in state %s; how it ended is not on record%s", r.ID,
+			inspect.Outcome(r), r.State, hint)
 	case o == nil:
-		return nil, engine.Refuse(engine.Failed, "the process of run %s (pid %d) died in state %s%s", r.ID, r.Owner.PID, r.State, hint)
+		return nil, engine.Refuse(engine.Failed, "the process of run %s (pid %d) died in state %s%s", r.ID,
+			r.Owner.PID, r.State, hint)
 	case r.Foreign && o.TerminatedBy == fsm.EndInterrupted: // its records do not distinguish a signal from LOOP_STOP
-		return nil, engine.Refuse(engine.Failed, "run %s was interrupted in state %s; how is not on record%s", r.ID, r.State, hint)
+		return nil, engine.Refuse(engine.Failed, "run %s was interrupted in state %s; how is not on record%s", r.ID,
+			r.State, hint)
 	}
 	o := *m.Outcome
 	v.Print.Finish(o, resume)
@@ -177,6 +183,8 @@ func (c *runClock) add(e fsm.Event) (begins bool) {
 func (c *runClock) at(t time.Time) time.Duration { return c.before + max(0, t.Sub(c.begin)) }
 
 // NewAttached returns a viewer of a recorded run.
-func NewAttached(p *project.Project, print Printer, store *project.Records, id persistence.ID, page *view.Page) *Attached {
+func NewAttached(p *project.Project, print Printer, store *project.Records, id persistence.ID,
+	page *view.Page,
+) *Attached {
 	return &Attached{page: page, project: p, Print: print, Follower: project.Follower{Store: store, ID: id}}
 }

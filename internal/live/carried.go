@@ -32,7 +32,10 @@ type Carried struct {
 func (v *Carried) Observe(n engine.Notice) {
 	switch n := n.(type) {
 	case engine.Queued:
-		v.Print.Queued(Queued{Waiter: n.Waiter, For: n.For, Text: view.WaitsFor(n.Why), First: n.First, Now: n.Now, Log: n.Log})
+		v.Print.Queued(Queued{
+			Waiter: n.Waiter, For: n.For, Text: view.WaitsFor(n.Why), First: n.First, Now: n.Now,
+			Log: n.Log,
+		})
 	case engine.Began:
 		v.Print.Header(v.headerOf(n.Header))
 		close(v.Began)
@@ -93,8 +96,12 @@ func (v *Carried) catchUp(m engine.Missed) {
 // headerOf is what printers show when a run begins or is resumed.
 func (v *Carried) headerOf(h engine.Header) Header {
 	out := Header{
-		Loop: h.Loop, File: h.File, Run: h.Run, RunDir: h.RunDir, ShortDir: h.ShortDir, Resumed: h.Resumed, Elapsed: h.Elapsed, Begin: h.Begin,
-		Agents: string(v.page.Text(h.Agents)), Sandbox: string(v.page.Text(h.Sandbox)), Guard: string(v.page.Text(h.Guard)), Wake: v.page.Command("retry-now", string(h.Run.ID)), Explain: v.page.Command("explain", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where, Origin: h.Origin, Retry: h.Retry,
+		Loop: h.Loop, File: h.File, Run: h.Run, RunDir: h.RunDir, ShortDir: h.ShortDir, Resumed: h.Resumed,
+		Elapsed: h.Elapsed, Begin: h.Begin,
+		Agents: string(v.page.Text(h.Agents)), Sandbox: string(v.page.Text(h.Sandbox)),
+		Guard: string(v.page.Text(h.Guard)), Wake: v.page.Command("retry-now", string(h.Run.ID)),
+		Explain: v.page.Command("explain", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where,
+		Origin: h.Origin, Retry: h.Retry,
 	}
 	out.Again = func(failedItems int) string { return v.page.Remedy(engine.AgainAfter(h.Run.ID, failedItems)) }
 	for _, n := range h.Notes {
@@ -142,5 +149,8 @@ func (v *Carried) tellUnpaused(n engine.Unpaused) {
 
 // NewCarried returns a view of a run of a project. says returns an error of the engine in the words of the face.
 func NewCarried(p *project.Project, print Printer, quiet bool, page *view.Page, says func(error) error) *Carried {
-	return &Carried{page: page, says: says, p: p, Print: print, quiet: quiet, Began: make(chan struct{}), Over: make(chan struct{})}
+	return &Carried{
+		page: page, says: says, p: p, Print: print, quiet: quiet, Began: make(chan struct{}),
+		Over: make(chan struct{}),
+	}
 }

@@ -45,7 +45,8 @@ type Job struct {
 func NewGitHub(out io.Writer, v View, job Job) *GitHub {
 	log := &guardedLog{w: terminal.NewSink(out)}
 	return &GitHub{job: job, log: log, Text: &Text{
-		out: terminal.NewBatchedSink(log), err: terminal.NewSink(log), quiet: v.Quiet, verbose: v.Verbose, paint: v.Paint,
+		out: terminal.NewBatchedSink(log), err: terminal.NewSink(log), quiet: v.Quiet, verbose: v.Verbose,
+		paint: v.Paint,
 	}}
 }
 
@@ -74,7 +75,8 @@ func (p *GitHub) Header(h Header) {
 	p.h = h
 	p.Text.Header(h)
 	if len(h.Run.Damage) > 0 {
-		p.annotate(fsm.SeverityWarning, "Loop "+h.Loop.Name+": damaged record", clipped(strings.Join(h.Run.Damage, "\n")))
+		p.annotate(fsm.SeverityWarning, "Loop "+h.Loop.Name+": damaged record",
+			clipped(strings.Join(h.Run.Damage, "\n")))
 	}
 }
 
@@ -146,10 +148,17 @@ func (p *GitHub) Finish(o fsm.Outcome, resume string) {
 	}
 	err := p.job.Output(func(w io.Writer) error {
 		for _, out := range [][2]string{
-			{"run", string(p.h.Run.ID)}, {"outcome", kind}, {"state", o.FinalState}, {"steps", fmt.Sprint(o.Steps)}, {"exit-code", fmt.Sprint(p.job.Code(o))}, {"resume", resume}, {"reason", o.Reason},
+			{"run", string(p.h.Run.ID)},
+			{"outcome", kind},
+			{"state", o.FinalState},
+			{"steps", fmt.Sprint(o.Steps)},
+			{"exit-code", fmt.Sprint(p.job.Code(o))},
+			{"resume", resume},
+			{"reason", o.Reason},
 		} {
 			end := "loops_" + randomToken()
-			if _, err := fmt.Fprintf(w, "%s<<%s\n%s\n%s\n", out[0], end, strings.ReplaceAll(out[1], "\r", ""), end); err != nil {
+			if _, err := fmt.Fprintf(w, "%s<<%s\n%s\n%s\n", out[0], end, strings.ReplaceAll(out[1], "\r", ""),
+				end); err != nil {
 				return err
 			}
 		}

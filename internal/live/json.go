@@ -32,7 +32,8 @@ func (p *JSON) line(b []byte) {
 // Header implements [Printer].
 func (p *JSON) Header(h Header) {
 	info := api.RunInfo{
-		Event: "run_info", Time: api.Stamp(h.Begin), Loop: h.Loop.Name, Instance: string(h.Run.ID), RunID: h.Run.RunID, Resumed: h.Resumed,
+		Event: "run_info", Time: api.Stamp(h.Begin), Loop: h.Loop.Name, Instance: string(h.Run.ID),
+		RunID: h.Run.RunID, Resumed: h.Resumed,
 		MaxSteps: h.Loop.MaxSteps, File: h.Loop.File, RunDir: h.RunDir, RunOrigin: view.OriginOf(h.Run),
 	}
 	if h.Worktree != "" {
@@ -44,7 +45,8 @@ func (p *JSON) Header(h Header) {
 // Queued implements [Printer].
 func (p *JSON) Queued(q Queued) {
 	p.line(value.AppendJSON(p.buf[:0], api.QueueWait{
-		Event: "queue_wait", Time: api.Stamp(q.Now), Loop: q.Waiter.Loop, QueueID: q.Waiter.ID, Resumes: api.Text(q.Waiter.Resumes), For: view.Obstacle(q.For),
+		Event: "queue_wait", Time: api.Stamp(q.Now), Loop: q.Waiter.Loop, QueueID: q.Waiter.ID,
+		Resumes: api.Text(q.Waiter.Resumes), For: view.Obstacle(q.For),
 	}))
 }
 

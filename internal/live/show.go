@@ -18,7 +18,9 @@ type Tail func(r persistence.Run, stderr func(file, text string), each func(fsm.
 
 // Show writes the output of the actions of runs to out, side by side where they are followed, and reports for
 // each whether there was an action that was asked for.
-func (o ActionLogOptions) Show(out io.Writer, p *project.Project, runs []persistence.Run, paint terminal.Paint, tail Tail) (acted []bool, err error) {
+func (o ActionLogOptions) Show(out io.Writer, p *project.Project, runs []persistence.Run, paint terminal.Paint,
+	tail Tail,
+) (acted []bool, err error) {
 	o.Several = len(runs) > 1
 	acted = make([]bool, len(runs))
 	errs := make([]error, len(runs))
@@ -35,7 +37,9 @@ func (o ActionLogOptions) Show(out io.Writer, p *project.Project, runs []persist
 	return acted, errors.Join(errs...)
 }
 
-func (o ActionLogOptions) show(out io.Writer, p *project.Project, r persistence.Run, paint terminal.Paint, tail Tail) (acted bool, err error) {
+func (o ActionLogOptions) show(out io.Writer, p *project.Project, r persistence.Run, paint terminal.Paint,
+	tail Tail,
+) (acted bool, err error) {
 	only := uint64(0)
 	if o.Failed {
 		find := NewActionLog(ActionLogOptions{State: o.State, Stderr: true}, io.Discard, p, r.ID, paint)
@@ -55,6 +59,11 @@ func (o ActionLogOptions) show(out io.Writer, p *project.Project, r persistence.
 
 // NewActionLog returns a printer of the output of the actions of a run, which is handed the events of the run
 // in their order.
-func NewActionLog(o ActionLogOptions, out io.Writer, p *project.Project, id persistence.ID, paint terminal.Paint) *ActionLog {
-	return &ActionLog{ActionLogOptions: o, run: string(id), lanes: map[string]*lane{}, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(id)), paint: paint}
+func NewActionLog(o ActionLogOptions, out io.Writer, p *project.Project, id persistence.ID,
+	paint terminal.Paint,
+) *ActionLog {
+	return &ActionLog{
+		ActionLogOptions: o, run: string(id), lanes: map[string]*lane{}, out: out, p: p,
+		dir: filepath.Join(p.Loops, "runs", string(id)), paint: paint,
+	}
 }

@@ -98,7 +98,10 @@ type View struct {
 
 // NewText returns a printer that writes lines to out, and notes to err.
 func NewText(out, err io.Writer, v View) *Text {
-	return &Text{out: terminal.NewBatchedSink(out), err: terminal.NewSink(err), quiet: v.Quiet, verbose: v.Verbose, paint: v.Paint, draw: v.Draw, clears: v.Clear}
+	return &Text{
+		out: terminal.NewBatchedSink(out), err: terminal.NewSink(err), quiet: v.Quiet, verbose: v.Verbose,
+		paint: v.Paint, draw: v.Draw, clears: v.Clear,
+	}
 }
 
 // OnTerminal is called where lines are written to a terminal. live has the action that runs shown in a line
@@ -114,7 +117,8 @@ func (p *Text) Header(h Header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.loop, p.run = h.Loop, h.Run.ID
-	p.max, p.name, p.base, p.begin, p.wake, p.explain, p.again = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin, h.Wake, h.Explain, h.Again
+	p.max, p.name, p.base, p.begin, p.wake, p.explain, p.again = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin,
+		h.Wake, h.Explain, h.Again
 	if p.quiet {
 		return
 	}
@@ -136,7 +140,8 @@ func (p *Text) Header(h Header) {
 	if p.max > 0 { // old records do not have it
 		terminal.Say(p.out, "Max steps: %d\n", p.max)
 	}
-	terminal.Say(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", humanize.PlainLine(h.File), humanize.PlainLine(string(h.Run.ID)), humanize.PlainLine(h.ShortDir))
+	terminal.Say(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", humanize.PlainLine(h.File),
+		humanize.PlainLine(string(h.Run.ID)), humanize.PlainLine(h.ShortDir))
 	if h.Origin != nil {
 		terminal.Say(p.out, "  forked from: %s\n", humanize.PlainLine(terminal.ForkedText(h.Origin)))
 	}
@@ -153,7 +158,8 @@ func (p *Text) Header(h Header) {
 		terminal.Say(p.out, "  guard: %s\n", h.Guard)
 	}
 	if h.Where != "" {
-		terminal.Say(p.out, "  at: %s, step %d, after %s\n", humanize.PlainLine(h.Where), h.Run.Step, humanize.Duration(h.Elapsed))
+		terminal.Say(p.out, "  at: %s, step %d, after %s\n", humanize.PlainLine(h.Where), h.Run.Step,
+			humanize.Duration(h.Elapsed))
 	}
 	fmt.Fprintln(p.out)
 }
@@ -271,7 +277,8 @@ func (p *Text) Event(e fsm.Event) {
 			p.entering(inspect.Text(e.Get("state")))
 		}
 		p.acted = false
-		step, state := fmt.Sprintf("%s[%s/%d] ", pad, terminal.ValueText(e.Get("iteration")), p.max), terminal.ValueText(e.Get("state"))
+		step, state := fmt.Sprintf("%s[%s/%d] ", pad, terminal.ValueText(e.Get("iteration")), p.max),
+			terminal.ValueText(e.Get("state"))
 		if e.Depth > 0 || p.max == 0 { // the cap is that of the outermost loop, where it is known
 			step = fmt.Sprintf("%s[%s] ", pad, terminal.ValueText(e.Get("iteration")))
 		}
@@ -280,7 +287,8 @@ func (p *Text) Event(e fsm.Event) {
 	case fsm.EventBranchesStart, fsm.EventItemsStart:
 		p.head += " -> " + inspect.EventText(e)
 		p.flushHead()
-	case fsm.EventBranchStart, fsm.EventItemStart, fsm.EventItemTaken: // it is reported when it ends, and was by the other run
+	// it is reported when it ends, and was by the other run
+	case fsm.EventBranchStart, fsm.EventItemStart, fsm.EventItemTaken:
 	case fsm.EventBranchEnd, fsm.EventItemEnd:
 		p.flushHead()
 		line := humanize.PlainLine(inspect.EventText(e))
@@ -295,7 +303,8 @@ func (p *Text) Event(e fsm.Event) {
 		}
 	case fsm.EventActionRetry:
 		p.flushHead()
-		p.head = fmt.Sprintf("%s%sretry %s of %s", pad, Indent, terminal.ValueText(e.Get("retry")), terminal.ValueText(e.Get("times")))
+		p.head = fmt.Sprintf("%s%sretry %s of %s", pad, Indent, terminal.ValueText(e.Get("retry")),
+			terminal.ValueText(e.Get("times")))
 	case fsm.EventActionStart:
 		p.startAction(e, pad)
 	case fsm.EventActionOutput:
@@ -320,7 +329,8 @@ func (p *Text) Event(e fsm.Event) {
 	case fsm.EventLoopComplete:
 		p.flushHead()
 		if e.Depth > 0 && e.Get("inline") == nil {
-			p.print(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, terminal.ValueText(e.Get("final_state")), terminal.ValueText(e.Get("terminated_by"))))
+			p.print(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, terminal.ValueText(e.Get("final_state")),
+				terminal.ValueText(e.Get("terminated_by"))))
 		}
 	case fsm.EventNote:
 		p.flushHead()
@@ -345,7 +355,9 @@ func (p *Text) Event(e fsm.Event) {
 			}
 			break
 		}
-		p.print(pad + Indent + p.paint.Amber(humanize.PlainLine(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+inspect.Pairs(e)))))
+		p.print(pad + Indent +
+			p.paint.Amber(humanize.PlainLine(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+
+				inspect.Pairs(e)))))
 	}
 }
 

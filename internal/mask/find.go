@@ -32,8 +32,8 @@ const (
 	byFours                 // needs AVX-512 with VBMI
 )
 
-// A finder finds needles: long ones by windows, and all others by bytes side by side, as many as its method says. The zero
-// finder finds nothing.
+// A finder finds needles: long ones by windows, and all others by bytes side by side, as many as its method
+// says. The zero finder finds nothing.
 type finder struct {
 	by     method
 	pairs  *pairs
@@ -99,8 +99,8 @@ func (f *finder) lookByte(n *needle) {
 	f.pairs[sign|sign<<8] = signs
 }
 
-// look has a needle looked for that is no long text. Where the text is searched by pairs, it is at each second byte, so the
-// needle is marked at two places side by side.
+// look has a needle looked for that is no long text. Where the text is searched by pairs, it is at each second
+// byte, so the needle is marked at two places side by side.
 func (f *finder) look(n *needle) {
 	f.own()
 	best, ok := 0, true

@@ -2,8 +2,8 @@ package mask
 
 import "math/bits"
 
-// fours finds places of a text where four bytes side by side may be those of a text that is looked for: of each of the four,
-// the groups that a byte may be of, each a bit. Of a byte above 127 the lower seven bits count.
+// fours finds places of a text where four bytes side by side may be those of a text that is looked for: of each
+// of the four, the groups that a byte may be of, each a bit. Of a byte above 127 the lower seven bits count.
 type fours [4][128]byte
 
 // A byteSet is bytes below 128, as bits.
@@ -52,8 +52,8 @@ func (g *fourGroup) more(k int, s *byteSet) (sum float64) {
 // A fourGrouping is the groups of all that is looked for by four bytes.
 type fourGrouping [groups]fourGroup
 
-// add takes in a pattern, by four of its bytes side by side that make the least difference and that begin before the place
-// end. It returns where they are.
+// add takes in a pattern, by four of its bytes side by side that make the least difference and that begin
+// before the place end. It returns where they are.
 func (all *fourGrouping) add(pattern []byteSet, end int) (at int) {
 	least, into := 2.0, 0
 	for from := range min(end, mostPlace, len(pattern)-3) {

@@ -46,16 +46,31 @@ func TestShapes(t *testing.T) {
 		{"hf_" + token(34), "***(huggingface-token)"},
 		{"Authorization: Bearer " + token(40), "Authorization: Bearer ***(bearer-token)"},
 		{"eyJ" + token(30) + ".eyJ" + token(40) + "." + token(43), "***(jwt)"},
-		{"git push https://ann:" + token(12) + "@example.org/a.git", "git push https://ann:***(password-in-url)@example.org/a.git"},
+		{
+			"git push https://ann:" + token(12) + "@example.org/a.git",
+			"git push https://ann:***(password-in-url)@example.org/a.git",
+		},
 		{"postgres://ann:" + token(12) + "@db/x", "postgres://ann:***(password-in-url)@db/x"},
-		{"-----BEGIN EC PRIVATE KEY-----\n" + token(64) + "\n-----END EC PRIVATE KEY-----\n", "-----BEGIN EC PRIVATE KEY-----\n***(private-key)\n-----END EC PRIVATE KEY-----\n"},
+		{
+			"-----BEGIN EC PRIVATE KEY-----\n" + token(64) + "\n-----END EC PRIVATE KEY-----\n",
+			"-----BEGIN EC PRIVATE KEY-----\n***(private-key)\n-----END EC PRIVATE KEY-----\n",
+		},
 
 		// what is none
-		{"risk-assessment-of-the-project-that-is-long-enough-for-it", "risk-assessment-of-the-project-that-is-long-enough-for-it"},
+		{
+			"risk-assessment-of-the-project-that-is-long-enough-for-it",
+			"risk-assessment-of-the-project-that-is-long-enough-for-it",
+		},
 		{"ghp_short and sk-learn and AKIAnot", "ghp_short and sk-learn and AKIAnot"},
-		{"https://ann@example.org:80/x and http://host:8080/a@b", "https://ann@example.org:80/x and http://host:8080/a@b"},
+		{
+			"https://ann@example.org:80/x and http://host:8080/a@b",
+			"https://ann@example.org:80/x and http://host:8080/a@b",
+		},
 		{"postgres://ann:$PASSWORD@db/x", "postgres://ann:$PASSWORD@db/x"},
-		{"http://localhost:3000?mail=joe@example.org and http://h:80#x@y", "http://localhost:3000?mail=joe@example.org and http://h:80#x@y"},
+		{
+			"http://localhost:3000?mail=joe@example.org and http://h:80#x@y",
+			"http://localhost:3000?mail=joe@example.org and http://h:80#x@y",
+		},
 		{"postgres://ann:xxxxx@db/x, ann:*****@", "postgres://ann:xxxxx@db/x, ann:*****@"},
 		{"xghp_" + token(36), "xghp_" + token(36)},
 		{"-----BEGIN PUBLIC KEY-----\n" + token(20) + "\n", "-----BEGIN PUBLIC KEY-----\n" + token(20) + "\n"},
@@ -110,8 +125,9 @@ func TestForms(t *testing.T) {
 		}
 		for shift := range 3 {
 			before := strings.Repeat("x", shift)
-			texts[fmt.Sprint("base64 ", shift)] = base64.StdEncoding.EncodeToString([]byte(before + secret + "tail"))
-			texts[fmt.Sprint("base64url ", shift)] = base64.RawURLEncoding.EncodeToString([]byte(before + secret + "tail"))
+			whole := []byte(before + secret + "tail")
+			texts[fmt.Sprint("base64 ", shift)] = base64.StdEncoding.EncodeToString(whole)
+			texts[fmt.Sprint("base64url ", shift)] = base64.RawURLEncoding.EncodeToString(whole)
 		}
 		for name, text := range texts {
 			if strings.Contains(secret, "\n") && name == "plain" {
@@ -179,7 +195,8 @@ func TestForeign(t *testing.T) {
 // TestWordsAboutKeys: a text that speaks of a private key hides nothing of what follows.
 func TestWordsAboutKeys(t *testing.T) {
 	t.Parallel()
-	text := "see -----BEGIN RSA PRIVATE KEY----- in the docs\nVERDICT ok\n\"-----BEGIN PRIVATE KEY-----\"\nmore of it\n-----BEGIN PRIVATE KEY-----\nthis is only a sample\nand goes on\n"
+	text := "see -----BEGIN RSA PRIVATE KEY----- in the docs\nVERDICT ok\n\"-----BEGIN PRIVATE KEY-----\"\n" +
+		"more of it\n-----BEGIN PRIVATE KEY-----\nthis is only a sample\nand goes on\n"
 	for _, size := range []int{1, 7, 1000} {
 		s := NewStream(New())
 		var out []byte
@@ -194,7 +211,10 @@ func TestWordsAboutKeys(t *testing.T) {
 	}
 	// in JSON
 	m := New()
-	if got, want := m.Text(`{"key": "-----BEGIN PRIVATE KEY-----\n`+token(64)+`\n-----END PRIVATE KEY-----\n", "more": 1}`), `{"key": "-----BEGIN PRIVATE KEY-----\n***(private-key)\n-----END PRIVATE KEY-----\n", "more": 1}`; got != want {
+	if got, want := m.Text(`{"key": "-----BEGIN PRIVATE KEY-----\n`+token(64)+
+		`\n-----END PRIVATE KEY-----\n", "more": 1}`),
+		`{"key": "-----BEGIN PRIVATE KEY-----\n***(private-key)\n-----END PRIVATE KEY-----\n", "more": 1}`; got !=
+		want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -205,7 +225,8 @@ func TestManyTokens(t *testing.T) {
 	m := New()
 	for i := range 20000 {
 		text := fmt.Sprintf("https://ann:password-%d@example.org", i)
-		if got := m.Text(text); strings.Contains(got, "password-"+strconv.Itoa(i)) || i < mostHeld && m.Reveal(got) != text {
+		if got := m.Text(text); strings.Contains(got, "password-"+strconv.Itoa(i)) || i < mostHeld &&
+			m.Reveal(got) != text {
 			t.Fatalf("%q became %q", text, got)
 		}
 	}
@@ -219,8 +240,10 @@ func TestManyTokens(t *testing.T) {
 func TestStream(t *testing.T) {
 	t.Parallel()
 	secrets := []string{"ghp_" + token(36), "hunter22-of-mine", "sk-ant-" + token(90)}
-	key := "-----BEGIN PRIVATE KEY-----\n" + token(64) + "\n" + token(63) + "\n" + token(20) + "\n-----END PRIVATE KEY-----\n"
-	text := "first\n" + secrets[0] + "\nand " + secrets[1] + secrets[1] + " in a line\r\n" + key + strings.Repeat("long ", 70000) + secrets[2] + " " + strings.Repeat("y", 9000) + "\nlast " + secrets[1]
+	key := "-----BEGIN PRIVATE KEY-----\n" + token(64) + "\n" + token(63) + "\n" + token(20) +
+		"\n-----END PRIVATE KEY-----\n"
+	text := "first\n" + secrets[0] + "\nand " + secrets[1] + secrets[1] + " in a line\r\n" + key +
+		strings.Repeat("long ", 70000) + secrets[2] + " " + strings.Repeat("y", 9000) + "\nlast " + secrets[1]
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, size := range []int{1, 2, 3, 7, 64, 4096, 65536, 1 << 20} {
 		m := New()
@@ -261,10 +284,13 @@ func BenchmarkMask(b *testing.B) {
 	for i := range 10 {
 		many.Add(fmt.Sprint("SECRET_", i), token(30+i))
 	}
-	line := "2026-11-27T10:00:00 INFO server: request 17 of 200 took 12 ms; status=200 path=/a/b/c user-agent=\"some text\"\n"
+	line := "2026-11-27T10:00:00 INFO server: request 17 of 200 took 12 ms; status=200 path=/a/b/c " +
+		"user-agent=\"some text\"\n"
 	for name, text := range map[string]string{
-		"log": line, "words": "the quick brown fox jumps over the lazy dog and so on and so forth\n", "urls": "GET https://example.org/some/path_of_it?x=1 200 -\n",
-		"snake": "some_function_name(other_name, third_name_of_it) = max_value_of_all\n", "base64": token(76) + "\n", "seq": "1234567\n", "mails": "Author: Ann Example <ann@example.org> and bob@example.org\n",
+		"log": line, "words": "the quick brown fox jumps over the lazy dog and so on and so forth\n",
+		"urls":  "GET https://example.org/some/path_of_it?x=1 200 -\n",
+		"snake": "some_function_name(other_name, third_name_of_it) = max_value_of_all\n", "base64": token(76) + "\n",
+		"seq": "1234567\n", "mails": "Author: Ann Example <ann@example.org> and bob@example.org\n",
 	} {
 		for m, secrets := range map[*Masker]string{few: "shapes alone", some: "3 secrets", many: "10 secrets"} {
 			b.Run(name+", "+secrets, func(b *testing.B) {
@@ -289,7 +315,8 @@ func BenchmarkMask(b *testing.B) {
 func TestEscapedLineEnds(t *testing.T) {
 	t.Parallel()
 	key := "ghp_" + token(36)
-	if got, want := New().Text(`{"said": "one\n`+key+`\ttwo"}`), `{"said": "one\n***(github-token)\ttwo"}`; got != want {
+	if got, want := New().Text(`{"said": "one\n`+key+`\ttwo"}`),
+		`{"said": "one\n***(github-token)\ttwo"}`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	found := map[string]int{}
@@ -316,7 +343,10 @@ func TestFinders(t *testing.T) {
 
 func testFinders(t *testing.T, maskers []*Masker, long, texts int) {
 	r := rand.New(rand.NewPCG(3, 9))
-	secrets := []string{"hunter22", "short-one", token(16), token(17), token(40), token(41), "two words and, more", "aaaaaaaaaaaaaaaaaaaaaaaa", "пароль длиннее"}
+	secrets := []string{
+		"hunter22", "short-one", token(16), token(17), token(40), token(41), "two words and, more",
+		"aaaaaaaaaaaaaaaaaaaaaaaa", "пароль длиннее",
+	}
 	for i := range long {
 		secrets = append(secrets, token(60+i))
 	}
@@ -330,12 +360,14 @@ func testFinders(t *testing.T, maskers []*Masker, long, texts int) {
 	m := maskers[0]
 	var parts []string
 	for i := range shapes {
-		parts = append(parts, shapes[i].Prefix, shapes[i].Prefix+token(64), " "+shapes[i].Prefix+strings.ToLower(token(90)))
+		parts = append(parts, shapes[i].Prefix, shapes[i].Prefix+token(64),
+			" "+shapes[i].Prefix+strings.ToLower(token(90)))
 	}
 	for _, text := range slices.Sorted(maps.Keys(m.needles)) {
 		parts = append(parts, text, text[1:], text[:len(text)-1])
 	}
-	parts = append(parts, "***(S1)", "\n", " ", "x", "_", "-----BEGIN PRIVATE KEY-----\n"+token(64)+"\n", "some words of a log 12:00:01 id=7 ", strings.Repeat("a", 70), "\xff\xfe")
+	parts = append(parts, "***(S1)", "\n", " ", "x", "_", "-----BEGIN PRIVATE KEY-----\n"+token(64)+"\n",
+		"some words of a log 12:00:01 id=7 ", strings.Repeat("a", 70), "\xff\xfe")
 	bare := map[bool]int{}
 	for range texts {
 		var text []byte
@@ -361,7 +393,10 @@ func testFinders(t *testing.T, maskers []*Masker, long, texts int) {
 func TestPasswords(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(4, 2))
-	parts := []string{"://", ":", "/", "@", "@", "x", "user", "secret-of-ours", "$PASS", "***", "xxxxxxx", " ", "\"", "https://", "https://ann:pass-word@", strings.Repeat("y", 290), strings.Repeat("z", 270)}
+	parts := []string{
+		"://", ":", "/", "@", "@", "x", "user", "secret-of-ours", "$PASS", "***", "xxxxxxx", " ", "\"",
+		"https://", "https://ann:pass-word@", strings.Repeat("y", 290), strings.Repeat("z", 270),
+	}
 	found, maskers := 0, each()
 	for range 20_000 {
 		text := ""
@@ -399,7 +434,8 @@ func passwordAfter(b []byte) (from, to int, ok bool) {
 		case kind == afterHost:
 			return 0, 0, false
 		case kind == atSign:
-			return from, i, from > 0 && i-from >= leastValue && b[from] != '$' && !bytes.HasPrefix(b[from:], []byte("***")) && len(bytes.Trim(b[from:i], "x")) > 0
+			return from, i, from > 0 && i-from >= leastValue && b[from] != '$' &&
+				!bytes.HasPrefix(b[from:], []byte("***")) && len(bytes.Trim(b[from:i], "x")) > 0
 		case from == 0:
 			from = i + 1
 		}
@@ -434,7 +470,10 @@ func (f *finder) findSlowly(b []byte) (hits []hit, header bool) {
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	maskers := each()
-	for i, s := range []string{"hunter22", token(16), "e e e e e e e e e e QXZJ" + token(40), "ghp_" + token(36), "пароль", "пароль длиннее", "äöüß12"} {
+	for i, s := range []string{
+		"hunter22", token(16), "e e e e e e e e e e QXZJ" + token(40), "ghp_" + token(36),
+		"пароль", "пароль длиннее", "äöüß12",
+	} {
 		if i > 3 {
 			maskers = each()
 		}
@@ -445,8 +484,10 @@ func TestBlocks(t *testing.T) {
 			for before := range 200 {
 				for _, after := range []int{0, 1, 30, 31, 100} {
 					text := strings.Repeat(".", block-before) + s + strings.Repeat(".", after)
-					if hits, _ := m.find([]byte(text)); len(hits) != 1 || hits[0].from != block-before || hits[0].to != block-before+len(s) {
-						t.Fatalf("method %v: %s at %d before the end of a block, with %d after it: %v", m.by, s, before, after, hits)
+					if hits, _ := m.find([]byte(text)); len(hits) != 1 || hits[0].from != block-before ||
+						hits[0].to != block-before+len(s) {
+						t.Fatalf("method %v: %s at %d before the end of a block, with %d after it: %v", m.by, s,
+							before, after, hits)
 					}
 				}
 			}

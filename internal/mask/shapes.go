@@ -56,7 +56,10 @@ var shapes = []Shape{
 	{"slack-token", "xoxp-", "api.slack.com", dash, 20, 255},
 	{"slack-token", "xapp-", "api.slack.com", dash, 20, 255},
 	{"slack-token", "xoxe.", "api.slack.com", dots, 20, 400},
-	{"slack-webhook", "hooks.slack.com/services/", "api.slack.com", set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/"), 30, 80},
+	{
+		"slack-webhook", "hooks.slack.com/services/", "api.slack.com",
+		set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/"), 30, 80,
+	},
 	{"stripe-key", "sk_live_", "docs.stripe.com", alnum, 16, 255},
 	{"stripe-key", "rk_live_", "docs.stripe.com", alnum, 16, 255},
 	{"stripe-key", "sk_test_", "docs.stripe.com", alnum, 16, 255},
@@ -134,8 +137,8 @@ var addressLetters = func() (kinds [256]byte) {
 // mostAddress is how far after the beginning of :// the sign may be that ends a password.
 const mostAddress = 300
 
-// passwordBefore finds the password of ://user:password@ with its last sign at a place. Addresses without a password are
-// much more frequent than that sign, so it is what is looked for.
+// passwordBefore finds the password of ://user:password@ with its last sign at a place. Addresses without a
+// password are much more frequent than that sign, so it is what is looked for.
 func passwordBefore(b []byte, at int) (from, to int, ok bool) {
 	for i := at - 1; i >= 2 && at-i < mostAddress-2; i-- {
 		switch addressLetters[b[i]] {

@@ -57,8 +57,8 @@ func linesEnd(b []byte) int {
 	return end + afterLast(b[end:], '\r')
 }
 
-// afterLast returns what follows the last c; 0 = there is none. Looking forward is many times faster, so it does that in
-// steps.
+// afterLast returns what follows the last c; 0 = there is none. Looking forward is many times faster, so it
+// does that in steps.
 func afterLast(b []byte, c byte) int {
 	const step = 4 << 10
 	for to := len(b); to > 0; to -= min(step, to) {
@@ -126,12 +126,14 @@ func (s *Stream) whole(b []byte) []byte {
 // keyOpen reports whether b ends within the lines of a private key.
 func keyOpen(b []byte) bool {
 	i := bytes.LastIndex(b, []byte("PRIVATE KEY-----"))
-	if i < 0 || !bytes.Contains(b[max(0, i-48):i], []byte("-----BEGIN ")) || bytes.Contains(b[i:], []byte("-----END ")) {
+	if i < 0 || !bytes.Contains(b[max(0, i-48):i], []byte("-----BEGIN ")) ||
+		bytes.Contains(b[i:], []byte("-----END ")) {
 		return false
 	}
 	after := b[i+len("PRIVATE KEY-----"):]
 	lines := bytes.TrimLeft(after, "\r\n")
-	return len(lines) < len(after) && !bytes.ContainsFunc(lines, func(r rune) bool { return r > 127 || !keyText[byte(r)] })
+	return len(lines) < len(after) &&
+		!bytes.ContainsFunc(lines, func(r rune) bool { return r > 127 || !keyText[byte(r)] })
 }
 
 // isKeyLine reports whether a line may be one of a private key: base64 alone.

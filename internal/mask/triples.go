@@ -17,7 +17,10 @@ type halves struct{ low, high uint16 }
 type group [3]halves
 
 // letters is how often each letter is there, in percent.
-var letters = [...]float64{5.5, 1, 2.3, 2.8, 8.5, 1.6, 1.5, 2, 5, 0.2, 0.6, 2.8, 1.8, 4.8, 5, 1.6, 0.2, 4.2, 4.5, 6.2, 2.2, 0.9, 1, 0.5, 1.2, 0.2}
+var letters = [...]float64{
+	5.5, 1, 2.3, 2.8, 8.5, 1.6, 1.5, 2, 5, 0.2, 0.6, 2.8, 1.8, 4.8, 5, 1.6, 0.2, 4.2, 4.5, 6.2,
+	2.2, 0.9, 1, 0.5, 1.2, 0.2,
+}
 
 // weight is how often each byte is in what programs print, roughly, by its upper and its lower four bits.
 var weight = func() (w [16][16]float64) {

@@ -11,8 +11,8 @@ const (
 	window     = 4 // bytes
 )
 
-// windows finds long texts: it looks at four bytes of a text, and skips as many as each of them has more than four. Where
-// there are few, and four bytes of each tell them from what programs print, tables of these are faster.
+// windows finds long texts: it looks at four bytes of a text, and skips as many as each of them has more than
+// four. Where there are few, and four bytes of each tell them from what programs print, tables of these are faster.
 type windows struct {
 	sets   fourGrouping
 	exact  fours
@@ -60,8 +60,8 @@ const (
 	mostChance = 1.0 / 1000
 )
 
-// mostSeeming is how many places of a block may seem to be of a long text before its rest is searched by windows: what is
-// printed is not what programs print otherwise.
+// mostSeeming is how many places of a block may seem to be of a long text before its rest is searched by
+// windows: what is printed is not what programs print otherwise.
 const mostSeeming = 32
 
 // scan adds the long texts whose four bytes are from i on, and returns up to where: at or near to.

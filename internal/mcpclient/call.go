@@ -67,7 +67,8 @@ func (c Call) Do(ctx context.Context) (result []byte, err error) {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &object); err != nil || object == nil {
-		return nil, failure(ExitUsage, "the arguments of %s are no JSON object: %s", c.Tool, humanize.Quote(string(arguments)))
+		return nil, failure(ExitUsage, "the arguments of %s are no JSON object: %s", c.Tool,
+			humanize.Quote(string(arguments)))
 	}
 	target, err := c.find()
 	if err != nil {
@@ -142,7 +143,8 @@ func judge(ctx context.Context, session *mcp.ClientSession, target target, answe
 			humanize.Quote(target.name), humanize.Quote(target.tool), err, quoteLong(line.String()))
 	}
 	if result.kind != "" && result.kind != "complete" {
-		return nil, failure(ExitToolError, "tool %s of server %s requests input in a non-interactive run (result type %s)",
+		return nil, failure(ExitToolError, "tool %s of server %s requests input in a non-interactive run "+
+			"(result type %s)",
 			humanize.Quote(target.tool), humanize.Quote(target.name), humanize.Quote(result.kind))
 	}
 	if !result.isError {
@@ -155,7 +157,8 @@ func judge(ctx context.Context, session *mcp.ClientSession, target target, answe
 	if result.says != "" {
 		says = ": " + quoteLong(result.says)
 	}
-	return line.Bytes(), failure(ExitToolError, "tool %s of server %s reports an error%s", humanize.Quote(target.tool), humanize.Quote(target.name), says)
+	return line.Bytes(), failure(ExitToolError, "tool %s of server %s reports an error%s",
+		humanize.Quote(target.tool), humanize.Quote(target.name), says)
 }
 
 // envelope is a result that stands for an error of the protocol.
@@ -182,7 +185,8 @@ func lacking(ctx context.Context, session *mcp.ClientSession, target target) err
 		}
 		names = append(names, tool.Name)
 	}
-	return failure(ExitNotFound, "server %s has no tool %s%s", humanize.Quote(target.name), humanize.Quote(target.tool), instead(target.tool, names))
+	return failure(ExitNotFound, "server %s has no tool %s%s", humanize.Quote(target.name),
+		humanize.Quote(target.tool), instead(target.tool, names))
 }
 
 // instead says which name may have been meant, and which there are.

@@ -58,7 +58,8 @@ func readConfig(path string) (map[string]json.RawMessage, error) {
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, failure(ExitNotFound, "there is no %s, so no MCP server is known; expected in it: %s", path, example)
+		return nil, failure(ExitNotFound, "there is no %s, so no MCP server is known; expected in it: %s", path,
+			example)
 	case err == nil && !st.Mode().IsRegular():
 		return nil, failure(ExitUsage, "%s is not a regular file", path)
 	case err == nil && st.Size() > configMost:
@@ -100,7 +101,10 @@ func jsonProblem(text []byte, err error) string {
 
 // typeProblem says what a value should have been.
 func typeProblem(e *json.UnmarshalTypeError) string {
-	want := map[string]string{"string": "a string", "slice": "a list of strings", "map": "an object", "struct": "an object"}[e.Type.Kind().String()]
+	want := map[string]string{
+		"string": "a string", "slice": "a list of strings", "map": "an object",
+		"struct": "an object",
+	}[e.Type.Kind().String()]
 	subject := "this"
 	if e.Field != "" {
 		subject = humanize.Quote(e.Field)
@@ -128,7 +132,8 @@ func split(servers map[string]json.RawMessage, name string) (server, tool string
 // find looks the tool's server up and makes everything ready to start it.
 func (c Call) find() (target, error) {
 	if server, tool, ok := strings.Cut(c.Tool, "/"); !ok || server == "" || tool == "" {
-		return target{}, failure(ExitUsage, "%s is not the name of a tool; expected SERVER/TOOL", humanize.Quote(c.Tool))
+		return target{}, failure(ExitUsage, "%s is not the name of a tool; expected SERVER/TOOL",
+			humanize.Quote(c.Tool))
 	}
 	servers, err := readConfig(c.Config)
 	if err != nil {
@@ -140,7 +145,8 @@ func (c Call) find() (target, error) {
 	}
 	var ok bool
 	if t.name, t.tool, ok = split(servers, c.Tool); !ok {
-		return t, failure(ExitNotFound, "%s names no server %s%s", c.Config, humanize.Quote(t.name), instead(t.name, slices.Sorted(maps.Keys(servers))))
+		return t, failure(ExitNotFound, "%s names no server %s%s", c.Config, humanize.Quote(t.name),
+			instead(t.name, slices.Sorted(maps.Keys(servers))))
 	}
 	if t.tool == "" {
 		return t, failure(ExitUsage, "%s names no tool; expected SERVER/TOOL", humanize.Quote(c.Tool))
@@ -158,7 +164,8 @@ func (c Call) find() (target, error) {
 	}
 	switch {
 	case e.Type != "" && e.Type != "stdio" || e.Command == "" && e.URL != "":
-		return bad(ExitUsage, "servers of type %s are not supported, only those that are started with a command (type stdio)", humanize.Quote(or(e.Type, "http")))
+		return bad(ExitUsage, "servers of type %s are not supported, only those that are started with a "+
+			"command (type stdio)", humanize.Quote(or(e.Type, "http")))
 	case e.Command == "":
 		return bad(ExitUsage, `it has no "command"`)
 	}

@@ -111,7 +111,8 @@ func program(command, search, dir string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("its command %s was not found in PATH: install it, or write its full path", humanize.Quote(command))
+	return "", fmt.Errorf("its command %s was not found in PATH: install it, or write its full path",
+		humanize.Quote(command))
 }
 
 func executable(path string) error {

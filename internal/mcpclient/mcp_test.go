@@ -59,9 +59,10 @@ func serve() error {
 	})
 	add("die", func(json.RawMessage) (string, error) { os.Exit(5); return "", nil })
 	type sum struct{ A, B int }
-	mcp.AddTool(s, &mcp.Tool{Name: "add"}, func(_ context.Context, _ *mcp.CallToolRequest, in sum) (*mcp.CallToolResult, struct{ Sum int }, error) {
-		return nil, struct{ Sum int }{in.A + in.B}, nil
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: "add"},
+		func(_ context.Context, _ *mcp.CallToolRequest, in sum) (*mcp.CallToolResult, struct{ Sum int }, error) {
+			return nil, struct{ Sum int }{in.A + in.B}, nil
+		})
 	return s.Run(context.Background(), &mcp.StdioTransport{})
 }
 
@@ -87,7 +88,10 @@ func patient(input, term time.Duration) *limits {
 func newScene(t *testing.T, config string) *scene {
 	t.Helper()
 	s := &scene{t: t, dir: t.TempDir()}
-	s.call = Call{Config: filepath.Join(s.dir, ".mcp.json"), Dir: s.dir, Env: os.Environ(), Stderr: &s.stderr, Version: "test", limits: patient(shortLimit, longLimit)}
+	s.call = Call{
+		Config: filepath.Join(s.dir, ".mcp.json"), Dir: s.dir, Env: os.Environ(), Stderr: &s.stderr,
+		Version: "test", limits: patient(shortLimit, longLimit),
+	}
 	s.write(".mcp.json", config)
 	return s
 }
@@ -160,17 +164,26 @@ func TestServerOfTheLibrary(t *testing.T) {
 		code                  int
 		text                  string
 	}{
-		{"echo", "go/echo", `{"x": [1.50, "<ä&>", null]}`, `{"content":[{"type":"text","text":"{\"x\":[1.50,\"\u003cä\u0026\u003e\",null]}"}]}`, 0, ""},
+		{
+			"echo", "go/echo", `{"x": [1.50, "<ä&>", null]}`,
+			`{"content":[{"type":"text","text":"{\"x\":[1.50,\"\u003cä\u0026\u003e\",null]}"}]}`, 0, "",
+		},
 		{"no arguments", "go/echo", "", `{"content":[{"type":"text","text":"{}"}]}`, 0, ""},
 		{"blank arguments", "go/echo", " \n ", `{"content":[{"type":"text","text":"{}"}]}`, 0, ""},
-		{"structured", "go/add", `{"A": 2, "B": 3}`, `{"content":[{"type":"text","text":"{\"Sum\":5}"}],"structuredContent":{"Sum":5}}`, 0, ""},
+		{
+			"structured", "go/add", `{"A": 2, "B": 3}`,
+			`{"content":[{"type":"text","text":"{\"Sum\":5}"}],"structuredContent":{"Sum":5}}`, 0, "",
+		},
 		{"big", "go/big", "", `{"content":[{"type":"text","text":"` + strings.Repeat(`äx\n`, 1<<20) + `"}]}`, 0, ""},
 		{
-			"tool error", "go/fail", "", `{"content":[{"type":"text","text":"the disk is full\nof things"}],"isError":true}`, 1,
+			"tool error", "go/fail", "",
+			`{"content":[{"type":"text","text":"the disk is full\nof things"}],"isError":true}`, 1,
 			`tool "fail" of server "go" reports an error: "the disk is full\nof things"`,
 		},
 		{
-			"bad arguments", "go/add", `{"A": "x"}`, `{"content":[{"type":"text","text":"validating \"arguments\": validating root: validating /properties/A: type: x has type \"string\", want \"integer\""}],"isError":true}`, 1,
+			"bad arguments", "go/add", `{"A": "x"}`,
+			`{"content":[{"type":"text","text":"validating \"arguments\": validating root: validating /properties/A: type: x has type \"string\", want \"integer\""}],"isError":true}`,
+			1,
 			`tool "add" of server "go" reports an error: "validating \"arguments\": validating root: validating /properties/A: type: x has type \"string\", want \"integer\""`,
 		},
 		{"no such tool", "go/ecko", "", "", 127, `server "go" has no tool "ecko"; did you mean "echo"?` + many},
@@ -209,12 +222,14 @@ func TestLongArguments(t *testing.T) {
 
 func TestPlaceAndEnvironment(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, `{"mcpServers": {"go": {"command": "${BIN}", "args": ["a ${X} $X", "${NONE:-d e}", "${EMPTY:-d}", "${", "${a b}", "${X", "${NEST}"], "cwd": "sub",
+	s := newScene(t,
+		`{"mcpServers": {"go": {"command": "${BIN}", "args": ["a ${X} $X", "${NONE:-d e}", "${EMPTY:-d}", "${", "${a b}", "${X", "${NEST}"], "cwd": "sub",
 		"env": {"MCP_TEST_SERVER": "1", "TOKEN": "t${X}t"}}}}`)
 	if err := os.Mkdir(filepath.Join(s.dir, "sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s.call.Env = append(s.call.Env, "BIN="+os.Args[0], "X=old", "X=x", "EMPTY=", "KEPT=kept", "TOKEN=outer", "NEST=${X}")
+	s.call.Env = append(s.call.Env, "BIN="+os.Args[0], "X=old", "X=x", "EMPTY=", "KEPT=kept", "TOKEN=outer",
+		"NEST=${X}")
 	result, err := s.do(context.Background(), "go/where", "")
 	if err != nil {
 		t.Fatal(err)

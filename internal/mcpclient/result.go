@@ -72,7 +72,8 @@ func parseBlock(raw json.RawMessage) (text string, err error) {
 	}
 	needed, known := blocks[kind]
 	if !known {
-		return "", fmt.Errorf("the type %s is not known; expected text, image, audio, resource_link or resource", humanize.Quote(kind))
+		return "", fmt.Errorf("the type %s is not known; expected text, image, audio, resource_link or resource",
+			humanize.Quote(kind))
 	}
 	for _, name := range needed {
 		value, err := fields.text(name)

@@ -50,7 +50,10 @@ func start(t target, stderr io.Writer) (*server, error) {
 		}
 		return nil, failure(code, "server %s cannot be started: %s: %v", humanize.Quote(t.name), t.path, err)
 	}
-	cmd := &exec.Cmd{Path: t.path, Args: t.argv, Dir: t.dir, Env: t.env, Stderr: stderr, SysProcAttr: attributes(), WaitDelay: t.limits.death}
+	cmd := &exec.Cmd{
+		Path: t.path, Args: t.argv, Dir: t.dir, Env: t.env, Stderr: stderr, SysProcAttr: attributes(),
+		WaitDelay: t.limits.death,
+	}
 	// The pipes are our own, because Wait would close those of cmd before everything was read from them.
 	stdin, in, err := os.Pipe()
 	if err != nil {
@@ -126,7 +129,8 @@ func (s *server) explain(ctx context.Context, method string, err error) error {
 		}
 		return failure(ExitTimeout, "server %s has not answered %s%s%s%s", name, method, why, end, noise)
 	case isRefusal:
-		return failure(ExitToolError, "server %s refused %s: %s (JSON-RPC error %d)", name, method, quoteLong(refused.Message), refused.Code)
+		return failure(ExitToolError, "server %s refused %s: %s (JSON-RPC error %d)", name, method,
+			quoteLong(refused.Message), refused.Code)
 	case fault != nil:
 		return failure(ExitToolError, "server %s cannot be understood: %v", name, fault)
 	case !errors.Is(err, io.EOF) && !errors.Is(err, mcp.ErrConnectionClosed):

@@ -27,7 +27,10 @@ func (t answering) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answeringConn{Connection: inner, patience: t.patience, answered: make(chan struct{}, 1), closed: make(chan struct{})}, nil
+	return &answeringConn{
+		Connection: inner, patience: t.patience, answered: make(chan struct{}, 1),
+		closed: make(chan struct{}),
+	}, nil
 }
 
 type answeringConn struct {

@@ -76,7 +76,10 @@ func (t *Tool) inputSchema() json.RawMessage {
 			required = append(required, a.Name)
 		}
 	}
-	return encode(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+	return encode(map[string]any{
+		"type": "object", "properties": properties, "required": required,
+		"additionalProperties": false,
+	})
 }
 
 // check reads the arguments of a call. The error says everything that is wrong with them.
@@ -115,7 +118,8 @@ func (t *Tool) check(text json.RawMessage) (Values, error) {
 		if len(names) > 0 {
 			has = "it has " + strings.Join(names, ", ")
 		}
-		wrong = append(wrong, fmt.Errorf("%s has no argument %s%s; %s", t.Name, humanize.Quote(name), humanize.DidYouMean(name, names), has))
+		wrong = append(wrong, fmt.Errorf("%s has no argument %s%s; %s", t.Name, humanize.Quote(name),
+			humanize.DidYouMean(name, names), has))
 	}
 	return values, errors.Join(wrong...)
 }

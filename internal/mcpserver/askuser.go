@@ -36,7 +36,8 @@ func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (
 	switch {
 	case !asked:
 		ask := askOf(q)
-		ask.State, ask.Else = state, "this client has no forms to ask its user with (elicitation): ask them yourself, and call answer with their choice"
+		ask.State, ask.Else = state, "this client has no forms to ask its user with (elicitation): ask them "+
+			"yourself, and call answer with their choice"
 		return false, ask
 	case !reply.Given:
 		return false, nil
@@ -57,7 +58,9 @@ const confirmField = "confirm choice"
 
 // formOf is the form of a question, as a JSON Schema.
 func formOf(q *fsm.OpenQuestion) json.RawMessage {
-	properties := api.Pairs[formField]{{Key: choiceField, Value: formField{Type: "string", Title: "Your answer", Enum: q.Choices}}}
+	properties := api.Pairs[formField]{
+		{Key: choiceField, Value: formField{Type: "string", Title: "Your answer", Enum: q.Choices}},
+	}
 	add := func(name, kind, title string) {
 		properties = append(properties, api.Pair[formField]{Key: name, Value: formField{Type: kind, Title: title}})
 	}

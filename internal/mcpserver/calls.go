@@ -28,7 +28,8 @@ type Host struct {
 	Session func() (*Session, error)
 	// Begin has another process carry a run, and returns when it is on record. words are a command line that
 	// asks for the same, for messages; a run that is bound ends with this program.
-	Begin func(ctx context.Context, request engine.Request, words []string, bound bool) (*worker.Child, worker.ChildStart, error)
+	Begin func(ctx context.Context, request engine.Request, words []string, bound bool) (*worker.Child,
+		worker.ChildStart, error)
 	// what the exit code of such a process means, and what it printed, if anything, for an agent
 	Ended func(code int, said string) (meaning, notes string)
 	// the names by which it is known whose agent this is; nil = it is not
@@ -101,7 +102,10 @@ func status(ctx context.Context, s *Session, v Values) (any, error) {
 }
 
 func history(ctx context.Context, s *Session, v Values) (any, error) {
-	h, err := s.History(ctx, app.HistoryQuery{Loop: v.Text("name"), Limit: v.Number("limit"), Since: v.Text("since"), Output: true})
+	h, err := s.History(ctx, app.HistoryQuery{
+		Loop: v.Text("name"), Limit: v.Number("limit"), Since: v.Text("since"),
+		Output: true,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +137,8 @@ func memory(_ context.Context, s *Session, v Values) (any, error) {
 }
 
 func stop(ctx context.Context, s *Session, v Values) (any, error) {
-	told, err := s.Stop(ctx, v.Text("run"), app.Stopping{Grace: engine.StopGrace, AfterItem: v.Flag("after_item")}, nil, nil)
+	told, err := s.Stop(ctx, v.Text("run"), app.Stopping{Grace: engine.StopGrace, AfterItem: v.Flag("after_item")},
+		nil, nil)
 	if err != nil {
 		return nil, err // it names those that could not be stopped
 	}

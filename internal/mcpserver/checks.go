@@ -37,11 +37,14 @@ func simulateTool(ctx context.Context, s *Session, v Values) (any, error) {
 	script := v.Text("script")
 	switch known := simulate.Scenarios(); {
 	case o.Scenario != "" && script != "":
-		return nil, errors.New("scenario and script exclude each other: give one of them, or neither for verdicts by chance")
+		return nil, errors.New("scenario and script exclude each other: give one of them, or neither for " +
+			"verdicts by chance")
 	case o.Runs > 1 && (o.Scenario != "" || script != ""):
-		return nil, errors.New("runs is for verdicts by chance: with scenario or script every other run would be the same")
+		return nil, errors.New("runs is for verdicts by chance: with scenario or script every other run " +
+			"would be the same")
 	case o.Scenario != "" && !slices.Contains(known, o.Scenario):
-		return nil, fmt.Errorf("scenario: expected %s, not %s%s", strings.Join(known, ", "), humanize.Quote(o.Scenario), humanize.DidYouMean(o.Scenario, known))
+		return nil, fmt.Errorf("scenario: expected %s, not %s%s", strings.Join(known, ", "),
+			humanize.Quote(o.Scenario), humanize.DidYouMean(o.Scenario, known))
 	case script != "":
 		o.Script, o.Source = "-", "script"
 	}

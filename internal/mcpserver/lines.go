@@ -85,7 +85,8 @@ func refusal(line []byte, long bool) []byte {
 	if id := message.ID; len(id) > 0 && (id[0] == '{' || id[0] == '[' || id[0] == 't' || id[0] == 'f') {
 		message.ID = nil
 	}
-	return refused(message.ID, jsonrpc.CodeInvalidRequest, `the line is no message of JSON-RPC: expected an object with "jsonrpc": "2.0", and a method or the answer to one`)
+	return refused(message.ID, jsonrpc.CodeInvalidRequest,
+		`the line is no message of JSON-RPC: expected an object with "jsonrpc": "2.0", and a method or the answer to one`)
 }
 
 func refused(id json.RawMessage, code int, text string) []byte {

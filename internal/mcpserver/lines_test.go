@@ -42,7 +42,8 @@ func TestLines(t *testing.T) {
 		m.most = 8192
 		on, err := io.ReadAll(m)
 		if string(on) != c.on || answers.String() != c.answer || err != nil {
-			t.Errorf("%q: %v\n  hands on %q\n      want %q\n   answers %q\n      want %q", c.in, err, on, c.on, answers.String(), c.answer)
+			t.Errorf("%q: %v\n  hands on %q\n      want %q\n   answers %q\n      want %q", c.in, err, on, c.on,
+				answers.String(), c.answer)
 		}
 	}
 }
@@ -60,7 +61,8 @@ func TestServesOn(t *testing.T) {
 		}
 		return json.RawMessage(`{}`), ctx.Err()
 	}
-	input := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"sh","version":"1"}}}
+	input := strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"sh","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"all","arguments":{"name":"before"}}}
 this is not JSON

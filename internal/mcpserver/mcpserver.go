@@ -77,16 +77,23 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	if s.Tasks != nil {
 		offers.AddExtension(tasksExtension, nil)
 	}
-	server := mcp.NewServer(&mcp.Implementation{Name: s.Name, Version: s.Version}, &mcp.ServerOptions{Instructions: s.Instructions, Capabilities: offers})
+	server := mcp.NewServer(&mcp.Implementation{Name: s.Name, Version: s.Version},
+		&mcp.ServerOptions{Instructions: s.Instructions, Capabilities: offers})
 	for i := range s.Tools {
 		tool := &s.Tools[i]
 		server.AddTool(tool.declaration(), tool.handler(ctx))
 	}
 	for _, r := range s.Resources {
-		server.AddResource(&mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.About, MIMEType: r.MIME, Size: int64(len(r.Text))}, r.read)
+		server.AddResource(&mcp.Resource{
+			URI: r.URI, Name: r.Name, Title: r.Title, Description: r.About,
+			MIMEType: r.MIME, Size: int64(len(r.Text)),
+		}, r.read)
 	}
 	for _, p := range s.Pages {
-		server.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: p.URI, Name: p.Name, Title: p.Title, Description: p.About, MIMEType: p.MIME}, p.read)
+		server.AddResourceTemplate(&mcp.ResourceTemplate{
+			URITemplate: p.URI, Name: p.Name, Title: p.Title,
+			Description: p.About, MIMEType: p.MIME,
+		}, p.read)
 	}
 	if s.Tasks != nil {
 		if err := s.Tasks.addTo(server, s.Tools); err != nil {
@@ -94,7 +101,10 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 		}
 	}
 	shared := &together{out: out}
-	transport := answering{&mcp.IOTransport{Reader: newMessages(in, shared), Writer: shared}, cmp.Or(s.patience, patience)}
+	transport := answering{
+		&mcp.IOTransport{Reader: newMessages(in, shared), Writer: shared},
+		cmp.Or(s.patience, patience),
+	}
 	err := server.Run(ctx, transport)
 	if ctx.Err() != nil {
 		return nil
@@ -105,8 +115,12 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 func (t *Tool) declaration() *mcp.Tool {
 	no, destructive := false, t.Destructive
 	return &mcp.Tool{
-		Name: t.Name, Title: t.Title, Description: t.About, InputSchema: t.inputSchema(), OutputSchema: t.outputSchema(),
-		Annotations: &mcp.ToolAnnotations{Title: t.Title, ReadOnlyHint: t.ReadOnly, DestructiveHint: &destructive, OpenWorldHint: &no},
+		Name: t.Name, Title: t.Title, Description: t.About, InputSchema: t.inputSchema(),
+		OutputSchema: t.outputSchema(),
+		Annotations: &mcp.ToolAnnotations{
+			Title: t.Title, ReadOnlyHint: t.ReadOnly, DestructiveHint: &destructive,
+			OpenWorldHint: &no,
+		},
 	}
 }
 
@@ -152,7 +166,10 @@ func (t *Tool) handler(serving context.Context) mcp.ToolHandler {
 }
 
 func succeeded(result json.RawMessage) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(result)}}, StructuredContent: result}
+	return &mcp.CallToolResult{
+		Content:           []mcp.Content{&mcp.TextContent{Text: string(result)}},
+		StructuredContent: result,
+	}
 }
 
 // failed is an error that the agent sees: one of the protocol would be hidden from it by most clients.

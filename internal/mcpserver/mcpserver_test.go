@@ -38,8 +38,10 @@ func TestCheck(t *testing.T) {
 		{`{"name": "a", "strict": "yes"}`, `strict: expected true or false, not "yes"`},
 		{`{"name": "a", "names": "b"}`, `names: expected a list of texts, not "b"`},
 		{`{"name": "a", "values": [1]}`, `values: expected an object, not [1]`},
-		{`{"name": "a", "names": "` + strings.Repeat("b", 80) + `"}`, `names: expected a list of texts, not "` + strings.Repeat("b", 59) + "…"},
-		{`{"nam": "a"}`, "name is missing: name of a loop\nall has no argument \"nam\"; did you mean \"name\"?; it has name, limit, strict, names, values"},
+		{`{"name": "a", "names": "` + strings.Repeat("b", 80) + `"}`, `names: expected a list of texts, not "` +
+			strings.Repeat("b", 59) + "…"},
+		{`{"nam": "a"}`, "name is missing: name of a loop\nall has no argument \"nam\"; did you mean \"name\"?; it " +
+			"has name, limit, strict, names, values"},
 	} {
 		values, err := all.check(json.RawMessage(c.given))
 		got := ""
@@ -56,7 +58,9 @@ func TestCheck(t *testing.T) {
 }
 
 // pair returns a client that talks to a server, and what ends the server: its context, and its input.
-func pair(t *testing.T, tool Tool) (client *mcp.ClientSession, end context.CancelFunc, input io.Closer, ended chan error) {
+func pair(t *testing.T, tool Tool) (client *mcp.ClientSession, end context.CancelFunc, input io.Closer,
+	ended chan error,
+) {
 	t.Helper()
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
@@ -64,7 +68,8 @@ func pair(t *testing.T, tool Tool) (client *mcp.ClientSession, end context.Cance
 	ended = make(chan error, 1)
 	s := Server{Name: "test", Version: "1", Tools: []Tool{tool}, patience: time.Millisecond}
 	go func() { ended <- s.Serve(ctx, fromClient, toClient) }()
-	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +101,8 @@ func TestCalls(t *testing.T) {
 	if m, _ := r.StructuredContent.(map[string]any); r.IsError || m["said"] != "a" || text(r) != `{"said": "a"}` {
 		t.Errorf("%+v %s", r, text(r))
 	}
-	if r = call(t, client, map[string]any{"name": "a", "strict": true}); !r.IsError || text(r) != "this is what went wrong; do that" {
+	if r = call(t, client, map[string]any{"name": "a", "strict": true}); !r.IsError ||
+		text(r) != "this is what went wrong; do that" {
 		t.Errorf("%+v %s", r, text(r))
 	}
 	if r = call(t, client, map[string]any{}); !r.IsError || text(r) != "name is missing: name of a loop" {
@@ -127,7 +133,8 @@ func TestEnds(t *testing.T) {
 			}
 			client, end, input, ended := pair(t, tool)
 			go func() {
-				_, _ = client.CallTool(t.Context(), &mcp.CallToolParams{Name: "all", Arguments: map[string]any{"name": "a"}})
+				_, _ = client.CallTool(t.Context(),
+					&mcp.CallToolParams{Name: "all", Arguments: map[string]any{"name": "a"}})
 			}()
 			<-began
 			if how == "context" {

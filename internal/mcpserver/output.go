@@ -66,7 +66,8 @@ func logs(ctx context.Context, s *Session, v Values) (any, error) {
 		return nil, err
 	}
 	tail := &LastBytes{Most: v.Number("bytes")}
-	l := live.NewActionLog(live.ActionLogOptions{State: v.Text("state"), Stderr: v.Flag("stderr")}, tail, f.Project, run.ID, false)
+	l := live.NewActionLog(live.ActionLogOptions{State: v.Text("state"), Stderr: v.Flag("stderr")}, tail, f.Project,
+		run.ID, false)
 	in := project.Follower{Store: f.Store, ID: run.ID}
 	err = in.Read(ctx, run, true, func(e fsm.Event, err error) {
 		if err != nil {
@@ -79,7 +80,10 @@ func logs(ctx context.Context, s *Session, v Values) (any, error) {
 		return nil, err
 	}
 	l.End()
-	return api.OutputText{Instance: string(run.ID), Text: strings.ToValidUTF8(string(tail.Kept), "\uFFFD"), Before: tail.Lost}, nil
+	return api.OutputText{
+		Instance: string(run.ID), Text: strings.ToValidUTF8(string(tail.Kept), "\uFFFD"),
+		Before: tail.Lost,
+	}, nil
 }
 
 // LastBytes keeps the end of what is written to it.

@@ -31,7 +31,9 @@ func RunTasks(h *Host) *Tasks {
 			return task, err
 		},
 		Update: func(ctx context.Context, id string, replies map[string]Reply) error {
-			return h.ofRun(ctx, id, func(s *Session, status *app.Status) error { return h.updateTask(ctx, s, status, replies) })
+			return h.ofRun(ctx, id, func(s *Session, status *app.Status) error {
+				return h.updateTask(ctx, s, status, replies)
+			})
 		},
 		Cancel: func(ctx context.Context, id string) error {
 			return h.ofRun(ctx, id, func(s *Session, status *app.Status) error {
@@ -73,8 +75,10 @@ func taskOf(status *app.Status) *Task {
 	v := status.Status
 	run := v.Run
 	t := &Task{
-		ID: string(run.ID), Status: TaskCompleted, Poll: taskPoll.Milliseconds(), Created: run.StartedAt.UTC().Format(time.RFC3339Nano),
-		Updated: run.UpdatedAt.UTC().Format(time.RFC3339Nano), Message: inspect.OutcomeNow(run, v.Wait) + " in state " + run.State,
+		ID: string(run.ID), Status: TaskCompleted, Poll: taskPoll.Milliseconds(),
+		Created: run.StartedAt.UTC().Format(time.RFC3339Nano),
+		Updated: run.UpdatedAt.UTC().Format(time.RFC3339Nano),
+		Message: inspect.OutcomeNow(run, v.Wait) + " in state " + run.State,
 	}
 	if why := inspect.ReasonNow(run, v.Wait); why != "" {
 		t.Message += ": " + why
@@ -95,7 +99,10 @@ func taskOf(status *app.Status) *Task {
 	case run.Status == persistence.UserStopped:
 		t.Status = TaskCancelled
 	default:
-		t.Result = value.AppendJSON(nil, api.StartedRun{Instance: t.ID, RunID: run.RunID, PID: run.Owner.PID, Ended: true, Status: status.Object()})
+		t.Result = value.AppendJSON(nil, api.StartedRun{
+			Instance: t.ID, RunID: run.RunID, PID: run.Owner.PID,
+			Ended: true, Status: status.Object(),
+		})
 	}
 	return t
 }

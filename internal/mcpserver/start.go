@@ -143,7 +143,8 @@ func (h *Host) begin(ctx context.Context, v Values, request engine.Request, word
 	}
 	status, err := h.statusOf(ctx, info.ID)
 	if err != nil {
-		return nil, fmt.Errorf("run %s was started (pid %d), but its status cannot be read: %w", info.ID, r.Process.Pid, err)
+		return nil, fmt.Errorf("run %s was started (pid %d), but its status cannot be read: %w", info.ID,
+			r.Process.Pid, err)
 	}
 	answer := api.StartedRun{Instance: info.ID, RunID: info.RunID, PID: r.Process.Pid, Ended: ended, Status: status}
 	if ended {

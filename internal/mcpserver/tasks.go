@@ -157,7 +157,8 @@ func (t *Tasks) cancel(ctx context.Context, p *taskParams) (*emptyResult, error)
 
 // asked returns the handler of a method of the extension, which refuses clients that have not declared it. Errors
 // become those of the protocol for parameters: that is where they come from.
-func asked[R mcp.Result](do func(context.Context, *taskParams) (R, error)) func(context.Context, *mcp.ServerSession, *taskParams) (R, error) {
+func asked[R mcp.Result](do func(context.Context, *taskParams) (R, error)) func(context.Context, *mcp.ServerSession,
+	*taskParams) (R, error) {
 	return func(ctx context.Context, session *mcp.ServerSession, p *taskParams) (R, error) {
 		var none R
 		if p == nil || p.ID == "" {
@@ -166,8 +167,9 @@ func asked[R mcp.Result](do func(context.Context, *taskParams) (R, error)) func(
 		if !hasTasks(&mcp.ServerRequest[*taskParams]{Session: session, Params: p}) {
 			needed := &mcp.ClientCapabilities{Extensions: map[string]any{tasksExtension: struct{}{}}}
 			return none, &jsonrpc.Error{
-				Code: mcp.CodeMissingRequiredClientCapabilities, Message: "the client has not declared the extension " + tasksExtension,
-				Data: encode(mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: needed}),
+				Code:    mcp.CodeMissingRequiredClientCapabilities,
+				Message: "the client has not declared the extension " + tasksExtension,
+				Data:    encode(mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: needed}),
 			}
 		}
 		r, err := do(ctx, p)

@@ -82,7 +82,8 @@ func NewCgroup() (*Cgroup, error) {
 			return c, nil
 		}
 		// Before the lock is taken another process may find the group unused, and remove it.
-		if try == 10 || !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EWOULDBLOCK) {
+		if try == 10 || !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENODEV) &&
+			!errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, err
 		}
 	}

@@ -48,5 +48,6 @@ func tooFewDescriptors() error {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err == nil {
 		most = fmt.Sprintf(" (it may have %d open at once)", limit.Cur)
 	}
-	return fmt.Errorf("too many open files: this process cannot open those that it needs%s. Nothing was done. Let it open more files (ulimit -n 256), then try again", most)
+	return fmt.Errorf("too many open files: this process cannot open those that it needs%s. Nothing was done. Let "+
+		"it open more files (ulimit -n 256), then try again", most)
 }

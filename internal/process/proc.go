@@ -164,7 +164,8 @@ func Marked(variable, element string) ([]Identity, error) {
 	spared := ancestors()
 	groups := cgroupMarks{}
 	return scan(func(p info) bool {
-		return !spared[p.pid] && !p.zombie && (groups.has(p.entry(), element) || has(environ(p.entry()), variable, element))
+		return !spared[p.pid] && !p.zombie &&
+			(groups.has(p.entry(), element) || has(environ(p.entry()), variable, element))
 	})
 }
 

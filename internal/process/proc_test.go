@@ -97,15 +97,27 @@ func TestAlive(t *testing.T) {
 		{"no pid on another machine", Identity{Host: "elsewhere"}, false, true},
 		{"pid beyond all pids", with(func(id *Identity) { id.PID = 4194305 }), false, true},
 		{"another machine", with(func(id *Identity) { id.Host = "elsewhere" }), false, false},
-		{"another boot, of this machine or of one with its name", with(func(id *Identity) { id.Boot = "before" }), false, false},
+		{
+			"another boot, of this machine or of one with its name", with(func(id *Identity) { id.Boot = "before" }),
+			false, false,
+		},
 		{"a boot that is not recorded", with(func(id *Identity) { id.Boot = "" }), self.Boot == "", self.Boot == ""},
 		{"another PID namespace", with(func(id *Identity) { id.PIDNS++ }), false, false},
 		{"recorded by a version that knew no PID namespaces", with(func(id *Identity) { id.PIDNS = 0 }), true, true},
-		{"recorded by a version that knew none, gone", with(func(id *Identity) { id.PIDNS, id.PID = 0, 4194305 }), false, true},
+		{
+			"recorded by a version that knew none, gone", with(func(id *Identity) { id.PIDNS, id.PID = 0, 4194305 }),
+			false, true,
+		},
 		{"pid used again", with(func(id *Identity) { id.StartMS -= 2500 }), false, true},
 		{"pid from the future", with(func(id *Identity) { id.StartMS += 2500 }), false, true},
-		{"recorded by the wall clock, which was adjusted a little", with(func(id *Identity) { id.StartMS = wall - 1500 }), true, true},
-		{"recorded by the wall clock, pid used again", with(func(id *Identity) { id.StartMS = wall - 2500 }), false, true},
+		{
+			"recorded by the wall clock, which was adjusted a little",
+			with(func(id *Identity) { id.StartMS = wall - 1500 }), true, true,
+		},
+		{
+			"recorded by the wall clock, pid used again", with(func(id *Identity) { id.StartMS = wall - 2500 }), false,
+			true,
+		},
 		{"start unknown", with(func(id *Identity) { id.StartMS = 0 }), true, true},
 		{"only a pid", Identity{PID: self.PID}, true, true},
 		{"process of another user", Identity{PID: 1}, true, true},
@@ -125,7 +137,10 @@ func TestZombieIsDead(t *testing.T) {
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Wait(t, "the killed process that nobody waited for is dead", func() bool { alive, _ := id.Alive(); return !alive })
+	testenv.Wait(t, "the killed process that nobody waited for is dead", func() bool {
+		alive, _ := id.Alive()
+		return !alive
+	})
 	if err := syscall.Kill(id.PID, 0); err != nil {
 		t.Fatalf("it was no zombie any more: %v", err)
 	}

@@ -21,7 +21,8 @@ func Cases(w io.Writer, name string, cases []Case, took time.Duration) error {
 	failed := 0
 	var body strings.Builder
 	for _, c := range cases {
-		fmt.Fprintf(&body, "    <testcase name=%s classname=%s time=%s>\n", attr(c.Name), attr(c.Class), seconds(c.Took))
+		fmt.Fprintf(&body, "    <testcase name=%s classname=%s time=%s>\n", attr(c.Name), attr(c.Class),
+			seconds(c.Took))
 		if c.Failure != "" {
 			failed++
 			first, _, _ := strings.Cut(c.Failure, "\n")
@@ -29,7 +30,9 @@ func Cases(w io.Writer, name string, cases []Case, took time.Duration) error {
 		}
 		fmt.Fprintf(&body, "      <system-out>%s</system-out>\n    </testcase>\n", content(c.Said))
 	}
-	counts := fmt.Sprintf("tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"0\" time=%s", len(cases), failed, seconds(took))
-	_, err := fmt.Fprintf(w, "%s<testsuites name=%s %s>\n  <testsuite name=%s %s>\n%s  </testsuite>\n</testsuites>\n", xml.Header, attr(name), counts, attr(name), counts, body.String())
+	counts := fmt.Sprintf("tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"0\" time=%s", len(cases), failed,
+		seconds(took))
+	_, err := fmt.Fprintf(w, "%s<testsuites name=%s %s>\n  <testsuite name=%s %s>\n%s  </testsuite>\n</testsuites>\n",
+		xml.Header, attr(name), counts, attr(name), counts, body.String())
 	return err
 }

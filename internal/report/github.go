@@ -37,7 +37,8 @@ func Annotation(root string, pr fsm.Problem) string {
 // The escapes of the runner that reads workflow commands: % first, so that nothing is escaped twice.
 var (
 	dataEscapes     = [][2]string{{"%", "%25"}, {"\r", "%0D"}, {"\n", "%0A"}}
-	propertyEscapes = append(dataEscapes[:len(dataEscapes):len(dataEscapes)], [][2]string{{":", "%3A"}, {",", "%2C"}}...)
+	propertyEscapes = append(dataEscapes[:len(dataEscapes):len(dataEscapes)],
+		[][2]string{{":", "%3A"}, {",", "%2C"}}...)
 )
 
 // EscapeData is a text as the message of a workflow command.

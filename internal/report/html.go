@@ -39,7 +39,8 @@ func (p Page) Write(w io.Writer, h *HTML) error {
 	fmt.Fprint(b, style, "</style>\n</head>\n<body>\n")
 	fmt.Fprintf(b, "<h1>%s</h1>\n<table class=\"facts\">\n", html.EscapeString(short(p.Title, 200)))
 	for _, f := range p.Facts {
-		fmt.Fprintf(b, "<tr><th>%s</th><td>%s</td></tr>\n", html.EscapeString(short(f[0], 100)), html.EscapeString(short(f[1], 2000)))
+		fmt.Fprintf(b, "<tr><th>%s</th><td>%s</td></tr>\n", html.EscapeString(short(f[0], 100)),
+			html.EscapeString(short(f[1], 2000)))
 	}
 	fmt.Fprint(b, "</table>\n")
 	for _, n := range p.Notes {
@@ -59,11 +60,13 @@ func (p Page) graph(w io.Writer) {
 	fmt.Fprint(w, "<h2>Graph</h2>\n")
 	svg := p.Graph.SVG()
 	if len(svg) > graphMax {
-		fmt.Fprintf(w, "<p>The graph has %d states and is too large for this page; loops graph draws it.</p>\n", len(p.Graph.Nodes))
+		fmt.Fprintf(w, "<p>The graph has %d states and is too large for this page; loops graph draws it.</p>\n",
+			len(p.Graph.Nodes))
 		return
 	}
 	if p.Graph.By != "" {
-		fmt.Fprintf(w, "<p>Coloured by %s: %s. A red frame is a failure, a broken one a state that no run can come to or that is not known.</p>\n", html.EscapeString(p.Graph.By), p.Graph.Legend())
+		fmt.Fprintf(w, "<p>Coloured by %s: %s. A red frame is a failure, a broken one a state that no run can come "+
+			"to or that is not known.</p>\n", html.EscapeString(p.Graph.By), p.Graph.Legend())
 	}
 	fmt.Fprintf(w, "<div class=\"wide\">%s</div>\n", svg)
 }
@@ -76,11 +79,15 @@ func (p Page) table(w *bufio.Writer, h *HTML) {
 		return
 	}
 	if left := h.kept.missing(); left > 0 {
-		fmt.Fprintf(w, "<p class=\"note\">The run has %d steps: the first %d and the last %d are here. All of them: %s</p>\n",
+		fmt.Fprintf(w, "<p class=\"note\">The run has %d steps: the first %d and the last %d are here. All of "+
+			"them: %s</p>\n",
 			h.kept.count, len(h.kept.first), len(h.kept.ring), html.EscapeString(p.More))
 	}
-	fmt.Fprintf(w, "<p>Outputs are cut to what fits on a page; in full: <code>%s</code></p>\n", html.EscapeString(p.More))
-	fmt.Fprint(w, "<table class=\"steps\">\n<thead><tr><th>Step</th><th>State</th><th>Begin</th><th>Time</th><th>Result</th><th>Led to</th><th>Cost</th><th>What was done, output</th></tr></thead>\n<tbody>\n")
+	fmt.Fprintf(w, "<p>Outputs are cut to what fits on a page; in full: <code>%s</code></p>\n",
+		html.EscapeString(p.More))
+	fmt.Fprint(w, "<table class=\"steps\">\n"+
+		"<thead><tr><th>Step</th><th>State</th><th>Begin</th><th>Time</th><th>Result</th><th>Led "+
+		"to</th><th>Cost</th><th>What was done, output</th></tr></thead>\n<tbody>\n")
 	share := min(rowMost, pageRows/rows-rowFrame)
 	for _, s := range h.kept.first {
 		row(w, s, share)

@@ -83,7 +83,10 @@ func (h *HTML) step(v *inspect.Visit) *htmlStep {
 	for i := len(h.open); i < depth; i++ { // the events around it are lost
 		h.open = append(h.open, &htmlStep{Step: Step{Depth: i, visit: v.Above[i]}})
 	}
-	s := &htmlStep{Step: Step{Number: v.Number(), Depth: depth, State: v.State, visit: v}, begin: v.Begin, since: v.Begin}
+	s := &htmlStep{
+		Step: Step{Number: v.Number(), Depth: depth, State: v.State, visit: v}, begin: v.Begin,
+		since: v.Begin,
+	}
 	h.open = append(h.open, s)
 	if v.Index < 0 {
 		return s
@@ -114,7 +117,8 @@ func (s *htmlStep) bad() bool { return s.failed || s.exited }
 func (s *htmlStep) add(e fsm.Event) {
 	say := func(line string) { s.output.line(line, pageText, pageText) }
 	switch e.Kind {
-	case fsm.EventStateEnter, fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventMessagesAppend, fsm.EventHostSubprocRSS, fsm.EventLoopComplete:
+	case fsm.EventStateEnter, fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventMessagesAppend,
+		fsm.EventHostSubprocRSS, fsm.EventLoopComplete:
 	case fsm.EventActionStart:
 		s.action = firstLine(inspect.Text(e.Get("action")))
 	case fsm.EventActionOutput:
@@ -138,7 +142,8 @@ func (s *htmlStep) add(e fsm.Event) {
 			s.notes = append(s.notes, note(e))
 		}
 		switch e.Kind {
-		case fsm.EventActionError, fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventRetryExhausted, fsm.EventRateLimitExhausted,
+		case fsm.EventActionError, fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded,
+			fsm.EventRetryExhausted, fsm.EventRateLimitExhausted,
 			fsm.EventCostCeilingExceeded, fsm.EventWorkdirVanished:
 			s.failed = true
 		}

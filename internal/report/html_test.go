@@ -48,7 +48,8 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	r := read(t, "testdata/run.jsonl")
 	page := report.Page{
-		Title: "Run outer-20261121T103405", Facts: [][2]string{{"Loop", "outer"}, {"Error", "<b>\"it\" broke</b> & more"}},
+		Title: "Run outer-20261121T103405",
+		Facts: [][2]string{{"Loop", "outer"}, {"Error", "<b>\"it\" broke</b> & more"}},
 		Notes: []string{"<script>a note</script>"}, More: "loops history outer last -v",
 	}
 	page.Graph = &diagram.Graph{Name: "outer"}
@@ -79,7 +80,8 @@ func long(r *reader, n int, text string) {
 		add("action_start", fsm.Field{Key: "action", Value: text})
 		add("action_output", fsm.Field{Key: "line", Value: text})
 		add("action_output", fsm.Field{Key: "line", Value: fmt.Sprintf("last line of step %d", i+1)})
-		add("action_complete", fsm.Field{Key: "exit_code", Value: int64(i % 3)}, fsm.Field{Key: "duration_ms", Value: int64(1)})
+		add("action_complete", fsm.Field{Key: "exit_code", Value: int64(i % 3)},
+			fsm.Field{Key: "duration_ms", Value: int64(1)})
 		add("evaluate", fsm.Field{Key: "verdict", Value: text})
 		add("route", fsm.Field{Key: "from", Value: state}, fsm.Field{Key: "to", Value: text})
 	}
@@ -89,8 +91,9 @@ func long(r *reader, n int, text string) {
 func TestSize(t *testing.T) {
 	t.Parallel()
 	for what, text := range map[string]string{
-		"plain": strings.Repeat("a line of the output of a test that failed\n", 200), "hostile": strings.Repeat("<&\"'>\x00\x1b\xff", 600),
-		"wide": strings.Repeat("漢🤖", 3000), "short": "ok",
+		"plain":   strings.Repeat("a line of the output of a test that failed\n", 200),
+		"hostile": strings.Repeat("<&\"'>\x00\x1b\xff", 600),
+		"wide":    strings.Repeat("漢🤖", 3000), "short": "ok",
 	} {
 		var r reader
 		long(&r, 10_000, text)
@@ -194,14 +197,16 @@ func TestInterruptedStepWithoutOutput(t *testing.T) {
 		at = at.Add(after)
 		r.Add(fsm.Event{Kind: kind, Time: at, Fields: fields})
 	}
-	state, step, action := fsm.Field{Key: "state", Value: "rest"}, fsm.Field{Key: "iteration", Value: int64(1)}, fsm.Field{Key: "action", Value: "sleep 2"}
+	state, step, action := fsm.Field{Key: "state", Value: "rest"}, fsm.Field{Key: "iteration", Value: int64(1)},
+		fsm.Field{Key: "action", Value: "sleep 2"}
 	add(0, "state_enter", state, step)
 	add(0, "action_start", action)
 	add(3*time.Second, "loop_resume")
 	add(0, "state_enter", state, step, fsm.Field{Key: "resumed", Value: true})
 	add(0, "action_start", action)
 	add(2*time.Second, "action_complete", fsm.Field{Key: "exit_code", Value: int64(0)})
-	if page := write(t, report.Page{}, &r); !strings.Contains(page, "<p>2 attempts, interrupted for 3.0s</p>sleep 2\n") {
+	if page := write(t, report.Page{}, &r); !strings.Contains(page,
+		"<p>2 attempts, interrupted for 3.0s</p>sleep 2\n") {
 		t.Error(page)
 	}
 }
@@ -219,7 +224,8 @@ func TestOrdinaryNoIsNoFailure(t *testing.T) {
 			`{"event": "state_enter", "ts": "2026-11-21T10:34:05+00:00", "state": "check", "iteration": 1}`,
 			`{"event": "action_start", "ts": "2026-11-21T10:34:05+00:00", "action": "make", "is_prompt": false}`,
 			`{"event": "action_complete", "ts": "2026-11-21T10:34:06+00:00", "exit_code": 1, "duration_ms": 1000, "is_prompt": false}`,
-			`{"event": "evaluate", "ts": "2026-11-21T10:34:06+00:00", "type": "exit_code", "verdict": "` + c.verdict + `"}`,
+			`{"event": "evaluate", "ts": "2026-11-21T10:34:06+00:00", "type": "exit_code", "verdict": "` + c.verdict +
+				`"}`,
 		} {
 			if c.verdict == "" && strings.Contains(line, "evaluate") {
 				continue

@@ -82,12 +82,14 @@ func (h *HTML) timeline(w io.Writer) {
 		return
 	}
 	height := len(names)*laneHeight + 24
-	fmt.Fprintf(w, "<h2>Timeline</h2>\n<div class=\"wide\"><svg class=\"timeline\" role=\"img\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\">\n<title>when the run was in which state</title>\n",
+	fmt.Fprintf(w, "<h2>Timeline</h2>\n<div class=\"wide\"><svg class=\"timeline\" role=\"img\" width=\"%d\" "+
+		"height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\">\n<title>when the run was in which state</title>\n",
 		laneLabel+laneWidth+20, height)
 	at := func(t time.Time) int { return laneLabel + int(float64(t.Sub(h.begin))/float64(whole)*laneWidth) }
 	for i, name := range names {
 		y := i * laneHeight
-		fmt.Fprintf(w, "<text x=\"4\" y=\"%d\">%s</text><path class=\"base\" d=\"M%d %dh%d\"/>", y+13, html.EscapeString(short(name, 26)), laneLabel, y+laneHeight/2, laneWidth)
+		fmt.Fprintf(w, "<text x=\"4\" y=\"%d\">%s</text><path class=\"base\" d=\"M%d %dh%d\"/>", y+13,
+			html.EscapeString(short(name, 26)), laneLabel, y+laneHeight/2, laneWidth)
 		for _, failed := range []bool{false, true} {
 			if d := bars(h.lanes.spans[name], failed, y+3, at); d != "" {
 				fmt.Fprintf(w, "<path class=\"%s\" d=\"%s\"/>", map[bool]string{false: "in", true: "bad"}[failed], d)
@@ -95,7 +97,8 @@ func (h *HTML) timeline(w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%[2]d\" text-anchor=\"end\">%[5]s</text>\n</svg></div>\n",
+	fmt.Fprintf(w, "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%[2]d\" text-anchor=\"end\">%[5]s</text>\n"+
+		"</svg></div>\n",
 		laneLabel, height-6, clock(h.begin), laneLabel+laneWidth, clock(h.end))
 	if n := len(h.lanes.names) - len(names); n > 0 {
 		fmt.Fprintf(w, "<p>%d more states are not in the timeline.</p>\n", n)

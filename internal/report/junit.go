@@ -67,7 +67,9 @@ func (r *Suite) JUnit(w io.Writer, run Run) error {
 			}
 			cases++
 			skipped++
-			fmt.Fprintf(&body, "    <testcase name=%s classname=%s time=\"0\">\n      <skipped message=\"the run did not come to this state\"/>\n    </testcase>\n", attr(n.Name), attr(run.Loop))
+			fmt.Fprintf(&body,
+				"    <testcase name=%s classname=%s time=\"0\">\n      <skipped message=\"the run did not come to "+
+					"this state\"/>\n    </testcase>\n", attr(n.Name), attr(run.Loop))
 		}
 	}
 	if !told { // it ended before it came to a state
@@ -76,8 +78,10 @@ func (r *Suite) JUnit(w io.Writer, run Run) error {
 		failure(&body, run, "")
 		body.WriteString("    </testcase>\n")
 	}
-	counts := fmt.Sprintf("tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=%s", cases, failures, errors, skipped, seconds(run.Took))
-	fmt.Fprintf(b, "%s<testsuites name=%s %s>\n  <testsuite name=%s %s", xml.Header, attr(run.Loop), counts, attr(run.Loop), counts)
+	counts := fmt.Sprintf("tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=%s", cases, failures,
+		errors, skipped, seconds(run.Took))
+	fmt.Fprintf(b, "%s<testsuites name=%s %s>\n  <testsuite name=%s %s", xml.Header, attr(run.Loop), counts,
+		attr(run.Loop), counts)
 	if !run.Begun.IsZero() {
 		fmt.Fprintf(b, " timestamp=\"%s\"", run.Begun.UTC().Format("2006-01-02T15:04:05"))
 	}
@@ -149,7 +153,8 @@ func failure(b *strings.Builder, run Run, more string) {
 	if run.Next != "" {
 		said += "Next: " + run.Next + "\n"
 	}
-	fmt.Fprintf(b, "      <%s message=%s type=%s>%s</%[1]s>\n", element, attr(line(cmp.Or(run.Reason, run.Text), 300)), attr(kind), content(said+more))
+	fmt.Fprintf(b, "      <%s message=%s type=%s>%s</%[1]s>\n", element,
+		attr(line(cmp.Or(run.Reason, run.Text), 300)), attr(kind), content(said+more))
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf(`"%.3f"`, d.Seconds()) }

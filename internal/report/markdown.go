@@ -109,7 +109,8 @@ func (s *suiteStep) row() string {
 	if s.Exit != "" && s.Exit != "0" {
 		verdict = strings.TrimPrefix(verdict+", exit "+s.Exit, ", ")
 	}
-	return fmt.Sprintf("| %s | %s%s | %s | %s | %s | %s |\n", s.Number, strings.Repeat("↳ ", min(s.Depth, 10)), md(line(s.State, 100)),
+	return fmt.Sprintf("| %s | %s%s | %s | %s | %s | %s |\n", s.Number, strings.Repeat("↳ ", min(s.Depth, 10)),
+		md(line(s.State, 100)),
 		md(line(verdict, 60)), md(line(s.To, 100)), rounded(s.Took), md(line(s.Cost, 40)))
 }
 
@@ -124,7 +125,8 @@ func rounded(d time.Duration) string {
 }
 
 var mdEscapes = strings.NewReplacer(
-	"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;", "]", "&#93;",
+	"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;",
+	"]", "&#93;",
 	"~", "&#126;", "\\", "&#92;", "#", "&#35;", "@", "&#64;", "://", "&#58;//", "!", "&#33;", "$", "&#36;",
 )
 

@@ -94,7 +94,10 @@ type sarifRules struct {
 func newSarifRules(rules []lint.Rule, help func(lint.Rule) string) *sarifRules {
 	known := &sarifRules{place: map[string]int{}}
 	for _, rule := range rules {
-		known.add(sarifRule{rule.Name, &sarifText{rule.Summary}, &sarifText{rule.Why}, &sarifText{help(rule)}, &sarifLevel{string(rule.Severity)}})
+		known.add(sarifRule{
+			rule.Name, &sarifText{rule.Summary}, &sarifText{rule.Why}, &sarifText{help(rule)},
+			&sarifLevel{string(rule.Severity)},
+		})
 	}
 	return known
 }
@@ -114,7 +117,10 @@ func (r *sarifRules) index(name string) int {
 }
 
 func (r *sarifRules) result(root string, pr fsm.Problem) sarifResult {
-	result := sarifResult{Rule: pr.Rule, Index: r.index(pr.Rule), Level: string(pr.Severity), Message: sarifText{pr.Message}}
+	result := sarifResult{
+		Rule: pr.Rule, Index: r.index(pr.Rule), Level: string(pr.Severity),
+		Message: sarifText{pr.Message},
+	}
 	if pr.Pos.File != "" {
 		var at sarifLocation
 		if at.Physical.Artifact = artifact(root, pr.Pos.File); pr.Pos.Line > 0 {

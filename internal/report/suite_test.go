@@ -17,7 +17,10 @@ import (
 
 // at makes an event so many seconds into the run.
 func at(seconds float64, depth int, kind string, fields ...any) fsm.Event {
-	e := fsm.Event{Kind: kind, Depth: depth, Time: time.Unix(1_700_000_000, 0).Add(time.Duration(seconds * float64(time.Second)))}
+	e := fsm.Event{
+		Kind: kind, Depth: depth,
+		Time: time.Unix(1_700_000_000, 0).Add(time.Duration(seconds * float64(time.Second))),
+	}
 	for i := 0; i < len(fields); i += 2 {
 		e.Fields = append(e.Fields, fsm.Field{Key: fields[i].(string), Value: fields[i+1]})
 	}
@@ -31,7 +34,8 @@ func history() []fsm.Event {
 		at(0, 0, "state_enter", "state", "check", "iteration", int64(1)),
 		at(0, 0, "action_start", "action", "make test"),
 		at(1, 0, "action_output", "line", "\x1b[31mFAIL\x1b[0m <a> & ]]>"),
-		at(2, 0, "action_complete", "exit_code", int64(1), "output_preview", "FAIL", "stderr_preview", "no\x00t \xff good"),
+		at(2, 0, "action_complete", "exit_code", int64(1), "output_preview", "FAIL", "stderr_preview",
+			"no\x00t \xff good"),
 		at(2, 0, "evaluate", "verdict", "no"),
 		at(2, 0, "route", "from", "check", "to", "mend"),
 		at(2, 0, "state_enter", "state", "mend", "iteration", int64(2)),
@@ -41,7 +45,8 @@ func history() []fsm.Event {
 		at(3.5, 1, "loop_complete", "final_state", "done"),
 		at(100, 0, "loop_resume", "loop", "fix"),
 		at(100, 0, "state_enter", "state", "check", "iteration", int64(3)),
-		at(101, 0, "action_complete", "exit_code", int64(2), "output_preview", "\x1b[31mFAIL\x1b[0m \a\x00again\xff <a> & ]]>\n```\n@team"),
+		at(101, 0, "action_complete", "exit_code", int64(2), "output_preview",
+			"\x1b[31mFAIL\x1b[0m \a\x00again\xff <a> & ]]>\n```\n@team"),
 		at(101, 0, "evaluate", "verdict", "no"),
 		at(101, 0, "route", "from", "check", "to", "failed"),
 		at(101, 0, "loop_complete", "final_state", "failed", "terminated_by", "terminal"),
@@ -67,12 +72,18 @@ func read(events []fsm.Event) *Suite {
 }
 
 func run() Run {
-	g := diagram.Of(&fsm.Loop{Name: "fix", Initial: "check", Order: []string{"check", "mend", "push", "failed"}, States: map[string]*fsm.State{
-		"check": {Name: "check", Action: "make test"}, "mend": {Name: "mend"}, "push": {Name: "push"}, "failed": {Name: "failed", Terminal: true},
-	}})
+	g := diagram.Of(&fsm.Loop{
+		Name: "fix", Initial: "check", Order: []string{"check", "mend", "push", "failed"},
+		States: map[string]*fsm.State{
+			"check": {Name: "check", Action: "make test"}, "mend": {Name: "mend"}, "push": {Name: "push"},
+			"failed": {Name: "failed", Terminal: true},
+		},
+	})
 	return Run{
-		ID: "fix-20231114T221320", Loop: "fix", End: Failed, EndedBy: "terminal", Text: "Loop failed: failed (3 steps, 4s)", Reason: "it <b>did</b> not work",
-		Begun: time.Unix(1_700_000_000, 0), Took: 4 * time.Second, Facts: [][2]string{{"Status", "failed"}, {"Cost", "$0.12"}},
+		ID: "fix-20231114T221320", Loop: "fix", End: Failed, EndedBy: "terminal",
+		Text: "Loop failed: failed (3 steps, 4s)", Reason: "it <b>did</b> not work",
+		Begun: time.Unix(1_700_000_000, 0), Took: 4 * time.Second,
+		Facts: [][2]string{{"Status", "failed"}, {"Cost", "$0.12"}},
 		Graph: g, Notes: []string{"line 7 is damaged"}, Next: "loops resume fix-20231114T221320",
 	}
 }
@@ -138,7 +149,8 @@ func junit(t *testing.T, r *Suite, run Run) (suite, string) {
 		}
 	}
 	if s.Tests != len(s.Cases) || s.Failures != failures || s.Errors != errs || s.Skipped != skipped {
-		t.Errorf("the counts are wrong: %d tests, %d failures, %d errors, %d skipped in %s", s.Tests, s.Failures, s.Errors, s.Skipped, b.String())
+		t.Errorf("the counts are wrong: %d tests, %d failures, %d errors, %d skipped in %s", s.Tests, s.Failures,
+			s.Errors, s.Skipped, b.String())
 	}
 	return s, b.String()
 }
@@ -172,10 +184,15 @@ func FuzzJUnit(f *testing.F) {
 	f.Add("\x00\x1b[1m\xff\ufffe]]>&<\"'\r\n\u0085\U0010ffff")
 	f.Fuzz(func(t *testing.T, s string) {
 		r := read([]fsm.Event{
-			at(0, 0, "loop_start", "loop", s), at(0, 0, "state_enter", "state", s), at(1, 0, "action_output", "line", s),
-			at(1, 0, "action_complete", "exit_code", s, "stderr_preview", s), at(1, 0, "evaluate", "verdict", s), at(1, 0, "route", "to", s),
+			at(0, 0, "loop_start", "loop", s), at(0, 0, "state_enter", "state", s),
+			at(1, 0, "action_output", "line", s),
+			at(1, 0, "action_complete", "exit_code", s, "stderr_preview", s), at(1, 0, "evaluate", "verdict", s),
+			at(1, 0, "route", "to", s),
 		})
-		one := Run{ID: s, Loop: s, End: Failed, EndedBy: s, Text: s, Reason: s, Facts: [][2]string{{s, s}}, Notes: []string{s}, Next: s}
+		one := Run{
+			ID: s, Loop: s, End: Failed, EndedBy: s, Text: s, Reason: s, Facts: [][2]string{{s, s}},
+			Notes: []string{s}, Next: s,
+		}
 		junit(t, r, one)
 		var b strings.Builder
 		if err := r.Markdown(&b, one, 4_000); err != nil {
@@ -213,11 +230,13 @@ func TestLong(t *testing.T) {
 	}
 	for _, most := range []int{4_000, 10_000, 50_000, 1 << 20} {
 		var b strings.Builder
-		if err := r.Markdown(&b, Run{Loop: "long", End: Broken, Text: "it was capped", Graph: run().Graph}, most); err != nil {
+		if err := r.Markdown(&b, Run{Loop: "long", End: Broken, Text: "it was capped", Graph: run().Graph},
+			most); err != nil {
 			t.Fatal(err)
 		}
 		got := b.String()
-		if len(got) > most && most > 10_000 || !strings.Contains(got, "it was capped") || most > 10_000 && (!strings.Contains(got, "steps are left out") || !strings.Contains(got, "| 3000 |")) {
+		if len(got) > most && most > 10_000 || !strings.Contains(got, "it was capped") || most > 10_000 &&
+			(!strings.Contains(got, "steps are left out") || !strings.Contains(got, "| 3000 |")) {
 			t.Errorf("%d bytes of at most %d:\n%.600s", len(got), most, got)
 		}
 	}
@@ -231,7 +250,8 @@ func TestManyStates(t *testing.T) {
 		r.Add(at(0, 0, "state_enter", "state", fmt.Sprint(i)))
 	}
 	s, text := junit(t, r.Suite, Run{Loop: "many", End: Failed})
-	if len(s.Cases) != mostCases+1 || s.Failures != 1 || !strings.Contains(text, "10 visits of states beyond the first 2000 are left out") {
+	if len(s.Cases) != mostCases+1 || s.Failures != 1 ||
+		!strings.Contains(text, "10 visits of states beyond the first 2000 are left out") {
 		t.Errorf("%d cases, %d failures", len(s.Cases), s.Failures)
 	}
 }

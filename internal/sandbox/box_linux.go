@@ -158,8 +158,9 @@ func (b *Box) Close() {
 // proxyPort is that of the proxy in a network of its own, where nothing else listens.
 const proxyPort = 3128
 
-// Proxy returns the variables that name the proxy to a command that is to start, and what is called when it has ended: that
-// returns the hosts that the command asked for in vain. The proxy reaches hosts for it; no variables = it needs none.
+// Proxy returns the variables that name the proxy to a command that is to start, and what is called when it has
+// ended: that returns the hosts that the command asked for in vain. The proxy reaches hosts for it; no
+// variables = it needs none.
 func (b *Box) Proxy() (vars []string, refused func() []string, err error) {
 	if b.rules.Network != "" {
 		return nil, func() []string { return nil }, nil
@@ -201,8 +202,8 @@ func (b *Box) Proxy() (vars []string, refused func() []string, err error) {
 	return vars, refused, nil
 }
 
-// listen chooses the port of the proxy, which is this box's at every address of the loopback device from then on: commands
-// may connect to one port alone.
+// listen chooses the port of the proxy, which is this box's at every address of the loopback device from then
+// on: commands may connect to one port alone.
 func (b *Box) listen() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -240,23 +241,28 @@ func (b *Box) Missing() []string {
 	}
 	switch {
 	case abi == 0:
-		list = append(list, "other processes can be looked into and sent signals, and their abstract sockets be reached: the kernel has no Landlock")
+		list = append(list, "other processes can be looked into and sent signals, and their abstract sockets be "+
+			"reached: the kernel has no Landlock")
 	case abi < abiScope:
-		list = append(list, "other processes can be sent signals, and their abstract sockets be reached: Landlock of this kernel is too old for that")
+		list = append(list, "other processes can be sent signals, and their abstract sockets be reached: Landlock "+
+			"of this kernel is too old for that")
 	}
 	if len(r.Protect) > 0 && b.spaces == spacesNone {
 		list = append(list, "protected files of the work tree are checked afterwards: no mount namespace can be made")
 	}
 	if len(r.Sockets) > 0 && b.spaces == spacesNone {
-		list = append(list, "sockets of other programs (docker, ssh-agent, tmux, D-Bus, displays) can be reached: no mount namespace can be made")
+		list = append(list, "sockets of other programs (docker, ssh-agent, tmux, D-Bus, displays) can be reached: "+
+			"no mount namespace can be made")
 	}
 	switch {
 	case r.Network == confine.NetLoopback && b.spaces == spacesNone:
 		list = append(list, "the network can be reached: no network namespace can be made")
 	case r.Network == "" && b.spaces == spacesNone && abi < abiNetwork:
-		list = append(list, "other hosts can be reached by programs that use no proxy: no network namespace can be made, and Landlock is too old")
+		list = append(list, "other hosts can be reached by programs that use no proxy: no network namespace can be "+
+			"made, and Landlock is too old")
 	case r.Network == "" && b.spaces == spacesNone:
-		list = append(list, "a program can reach other hosts at the port of the proxy: no network namespace can be made")
+		list = append(list, "a program can reach other hosts at the port of the proxy: no network "+
+			"namespace can be made")
 	}
 	return append(list, r.missingLimits()...)
 }
@@ -269,8 +275,8 @@ type Spawn struct {
 	within *inside          // nil = where this process is
 }
 
-// Start calls fork with what to start for a command. The kernel ends the process with the thread that fork is called on.
-// Start returns what to call when the process has ended.
+// Start calls fork with what to start for a command. The kernel ends the process with the thread that fork is
+// called on. Start returns what to call when the process has ended.
 func (b *Box) Start(s Spawn, fork func(Spawn) error) (end func(), err error) {
 	by, err := b.free()
 	if err != nil {

@@ -41,7 +41,8 @@ const certificateTime = 366 * 24 * time.Hour
 
 // bundles are where systems keep the certificates that they trust.
 var bundles = []string{
-	"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+	"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+	"/etc/ssl/cert.pem",
 	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
 }
 
@@ -92,9 +93,13 @@ func newInterceptor(list []confine.Egress, dir string, env []string) (*intercept
 	}
 	return &interceptor{
 		list: list, dir: dir, key: key, root: root, leafs: map[string]*tls.Certificate{},
-		to: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, DisableCompression: true},
+		to: &http.Transport{
+			TLSClientConfig:   &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+			ForceAttemptHTTP2: true, DisableCompression: true,
+		},
 		vars: []string{
-			"NODE_EXTRA_CA_CERTS=" + bundle, "SSL_CERT_FILE=" + bundle, "CURL_CA_BUNDLE=" + bundle, "REQUESTS_CA_BUNDLE=" + bundle,
+			"NODE_EXTRA_CA_CERTS=" + bundle, "SSL_CERT_FILE=" + bundle, "CURL_CA_BUNDLE=" + bundle,
+			"REQUESTS_CA_BUNDLE=" + bundle,
 			"GIT_SSL_CAINFO=" + bundle, "CODEX_CA_CERTIFICATE=" + bundle,
 		},
 	}, nil
@@ -110,7 +115,9 @@ func (i *interceptor) close() {
 
 // covers reports whether a host gets a secret.
 func (i *interceptor) covers(target string) bool {
-	return i != nil && slices.ContainsFunc(i.list, func(e confine.Egress) bool { return confine.Reaches(e.Hosts, target) })
+	return i != nil && slices.ContainsFunc(i.list, func(e confine.Egress) bool {
+		return confine.Reaches(e.Hosts, target)
+	})
 }
 
 // leaf returns a certificate for a host.
@@ -121,7 +128,8 @@ func (i *interceptor) leaf(host string) (*tls.Certificate, error) {
 		return c, nil
 	}
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: host}, NotBefore: i.root.NotBefore, NotAfter: i.root.NotAfter,
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: host},
+		NotBefore: i.root.NotBefore, NotAfter: i.root.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	if ip := net.ParseIP(host); ip != nil {
@@ -147,7 +155,8 @@ func (i *interceptor) serve(conn net.Conn, early *bufio.Reader, target string) {
 	if err != nil {
 		return
 	}
-	secure := tls.Server(buffered{conn, early}, &tls.Config{Certificates: []tls.Certificate{*c}, MinVersion: tls.VersionTLS12})
+	secure := tls.Server(buffered{conn, early},
+		&tls.Config{Certificates: []tls.Certificate{*c}, MinVersion: tls.VersionTLS12})
 	name := target
 	if port == "443" {
 		name = host
@@ -155,8 +164,12 @@ func (i *interceptor) serve(conn net.Conn, early *bufio.Reader, target string) {
 	pass := &httputil.ReverseProxy{
 		Transport: i.to, FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
-			// To the host that was asked for, whatever the request says: another one after the same address gets nothing.
-			r.Out.URL = &url.URL{Scheme: "https", Host: target, Path: r.In.URL.Path, RawPath: r.In.URL.RawPath, RawQuery: r.In.URL.RawQuery}
+			// To the host that was asked for, whatever the request says: another one after the same address
+			// gets nothing.
+			r.Out.URL = &url.URL{
+				Scheme: "https", Host: target, Path: r.In.URL.Path, RawPath: r.In.URL.RawPath,
+				RawQuery: r.In.URL.RawQuery,
+			}
 			r.Out.Host = name
 			for header, values := range r.Out.Header {
 				for k, v := range values {
@@ -176,14 +189,17 @@ func (i *interceptor) serve(conn net.Conn, early *bufio.Reader, target string) {
 			one.over()
 		}
 	}
-	server := &http.Server{Handler: http.HandlerFunc(handle), ReadHeaderTimeout: dialTimeout, ConnState: func(_ net.Conn, s http.ConnState) {
-		switch s {
-		case http.StateHijacked:
-			taken = true
-		case http.StateClosed:
-			one.over()
-		}
-	}}
+	server := &http.Server{
+		Handler: http.HandlerFunc(handle), ReadHeaderTimeout: dialTimeout,
+		ConnState: func(_ net.Conn, s http.ConnState) {
+			switch s {
+			case http.StateHijacked:
+				taken = true
+			case http.StateClosed:
+				one.over()
+			}
+		},
+	}
 	_ = server.Serve(one)
 }
 

@@ -34,7 +34,8 @@ func TestEgressNotCovered(t *testing.T) {
 	host := strings.TrimPrefix(vendor.URL, "https://")
 	dir := t.TempDir()
 	trust := filepath.Join(dir, "vendor.pem")
-	testenv.WriteText(t, trust, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: vendor.Certificate().Raw})))
+	testenv.WriteText(t, trust,
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: vendor.Certificate().Raw})))
 	key := confine.NewEgress("KEY", "the-key-that-is-real", []string{host})
 	proxy, err := newInterceptor([]confine.Egress{key}, dir, []string{"SSL_CERT_FILE=" + trust})
 	testenv.Must(t, err)
@@ -46,9 +47,13 @@ func TestEgressNotCovered(t *testing.T) {
 	ask := func(roots *x509.CertPool, path, header, value, body string) error {
 		ours, theirs := net.Pipe()
 		go proxy.serve(theirs, bufio.NewReader(theirs), host)
-		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
-			return tls.Client(ours, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}), nil
-		}}}
+		client := &http.Client{
+			Timeout: time.Minute,
+			Transport: &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
+				return tls.Client(ours,
+					&tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}), nil
+			}},
+		}
 		defer client.CloseIdleConnections()
 		r, err := http.NewRequest(http.MethodPost, vendor.URL+path, strings.NewReader(body))
 		testenv.Must(t, err)
@@ -66,7 +71,10 @@ func TestEgressNotCovered(t *testing.T) {
 	}{
 		{"claude", "ANTHROPIC_CUSTOM_HEADERS", "/v1/messages", "X-Team-Key", s, "", false},
 		{"claude", "a signature of AWS, for Bedrock", "/model/m/invoke", "X-Amz-Security-Token", s, "", false},
-		{"claude", "a login that is renewed", "/v1/oauth/token", "X-App", "cli", `{"refresh_token": "` + s + `"}`, false},
+		{
+			"claude", "a login that is renewed", "/v1/oauth/token", "X-App", "cli", `{"refresh_token": "` + s + `"}`,
+			false,
+		},
 		{"codex", "env_http_headers of a provider", "/v1/responses", "Api-Key", s, "", false},
 		{"codex", "query_params of a provider", "/v1/responses?key=" + s, "X-App", "cli", "", false},
 		{"codex", "a login that is renewed", "/oauth/token", "X-App", "cli", "refresh_token=" + s, false},

@@ -25,8 +25,9 @@ import (
 	"loops/internal/process"
 )
 
-// Where this process may make no namespaces, another one makes them: this program, started in a user namespace. It hands
-// them over and ends; commands join them between fork and exec, see fork_linux.go. Process, parent and group stay.
+// Where this process may make no namespaces, another one makes them: this program, started in a user namespace.
+// It hands them over and ends; commands join them between fork and exec, see fork_linux.go. Process, parent and
+// group stay.
 
 // enterName is the name that this program has then. With one more word it ends at once.
 const enterName = "loops-sandbox"
@@ -49,7 +50,8 @@ func (b *Box) limits(s *starter) limits {
 	r := b.rules
 	return limits{
 		Rules: Rules{
-			Write: r.Write, Protect: r.Protect, Frozen: r.Frozen, Sockets: r.Sockets, Covered: r.Covered, RunDir: r.RunDir,
+			Write: r.Write, Protect: r.Protect, Frozen: r.Frozen, Sockets: r.Sockets, Covered: r.Covered,
+			RunDir: r.RunDir,
 		},
 		Mounts:  b.spaces != spacesNone && (len(r.Protect) > 0 || len(r.Sockets) > 0 || r.Write != nil),
 		Network: b.spaces != spacesNone && (r.Network == confine.NetLoopback || r.Network == ""),
@@ -99,8 +101,8 @@ func (l *limits) apart(listening func(*os.File) error) error {
 	return nil
 }
 
-// Enter returns at once, unless this process was started to make namespaces: then it does that, and does not return. main
-// calls it first.
+// Enter returns at once, unless this process was started to make namespaces: then it does that, and does not
+// return. main calls it first.
 func Enter() {
 	if len(os.Args) != 2 || os.Args[0] != enterName {
 		enters = true
@@ -167,8 +169,8 @@ func handOver(runner *os.File) error {
 	return unix.Sendmsg(int(runner.Fd()), []byte{0}, unix.UnixRights(fds...), nil, 0)
 }
 
-// newInside has another process make the namespaces that limits ask for, in a user namespace of its own or of bubblewrap.
-// It returns them, with the socket on which the proxy listens there; nil = none.
+// newInside has another process make the namespaces that limits ask for, in a user namespace of its own or of
+// bubblewrap. It returns them, with the socket on which the proxy listens there; nil = none.
 func newInside(by space, l limits) (in *inside, listener net.Listener, err error) {
 	// The process ends with the thread that started it. Another command may end any thread that is not locked.
 	runtime.LockOSThread()
@@ -185,7 +187,8 @@ func newInside(by space, l limits) (in *inside, listener net.Listener, err error
 	own, its := os.NewFile(uintptr(ends[0]), "maker"), os.NewFile(uintptr(ends[1]), "runner")
 	defer func() { _ = own.Close() }()
 	maker := Spawn{Path: "/proc/self/exe", Argv: []string{enterName, "3"}, Attr: syscall.ProcAttr{
-		Env: []string{}, Dir: "/", Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), its.Fd()}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+		Env: []string{}, Dir: "/", Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), its.Fd()},
+		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	}}
 	if by == spacesBubble {
 		maker.within = &inside{user: bubble(), mounts: -1, net: -1, set: -1, maker: true}
@@ -234,16 +237,17 @@ func newInside(by space, l limits) (in *inside, listener net.Listener, err error
 // makerPowers are the capabilities of a process that makes namespaces, in its user namespace.
 var makerPowers = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 
-// bubble returns a descriptor of a user namespace that bubblewrap made, which processes of this one may join; -1 = it makes
-// none. A system may leave user namespaces with capabilities to it alone (AppArmor). A bwrap that is setuid makes none that
-// its user may join.
+// bubble returns a descriptor of a user namespace that bubblewrap made, which processes of this one may join;
+// -1 = it makes none. A system may leave user namespaces with capabilities to it alone (AppArmor). A bwrap that
+// is setuid makes none that its user may join.
 var bubble = sync.OnceValue(func() int {
 	path, err := exec.LookPath("bwrap")
 	if err != nil {
 		return -1
 	}
 	uid, gid := strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
-	cmd := exec.Command(path, "--unshare-user", "--uid", uid, "--gid", gid, "--dev-bind", "/", "/", "/bin/sh", "-c", "echo $$; read -r end")
+	cmd := exec.Command(path, "--unshare-user", "--uid", uid, "--gid", gid, "--dev-bind", "/", "/", "/bin/sh", "-c",
+		"echo $$; read -r end")
 	cmd.Env = []string{}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -328,7 +332,8 @@ func tryEnter(by space) bool {
 	}
 	defer func() { _ = null.Close() }()
 	try := limits{
-		Rules: Rules{Write: []string{os.TempDir()}}, Mounts: true, Network: true, Set: -1, Filter: filter(socketsLocal, false),
+		Rules: Rules{Write: []string{os.TempDir()}}, Mounts: true, Network: true, Set: -1,
+		Filter: filter(socketsLocal, false),
 	}
 	in, _, err := newInside(by, try)
 	if err != nil {
@@ -336,7 +341,10 @@ func tryEnter(by space) bool {
 	}
 	defer in.close()
 	at := null.Fd()
-	s := Spawn{Path: "/proc/self/exe", Argv: []string{enterName, "-"}, within: in, Attr: syscall.ProcAttr{Env: []string{}, Files: []uintptr{at, at, at}, Dir: "/", Sys: &syscall.SysProcAttr{}}}
+	s := Spawn{
+		Path: "/proc/self/exe", Argv: []string{enterName, "-"}, within: in,
+		Attr: syscall.ProcAttr{Env: []string{}, Files: []uintptr{at, at, at}, Dir: "/", Sys: &syscall.SysProcAttr{}},
+	}
 	pid, err := process.Fork(s.Fork)
 	if err != nil {
 		return false

@@ -31,8 +31,8 @@ case $prompt in *stream-json*)
 esac
 `
 
-// The example of an agent survives hostile programs: what the agent starts changes nothing outside of its sandbox, reads no
-// secret, and the run ends as its work says. With -torture all are started, else some.
+// The example of an agent survives hostile programs: what the agent starts changes nothing outside of its
+// sandbox, reads no secret, and the run ends as its work says. With -torture all are started, else some.
 func TestExampleOfAnAgent(t *testing.T) {
 	t.Parallel()
 	if testenv.Raced {
@@ -50,7 +50,10 @@ func TestExampleOfAnAgent(t *testing.T) {
 		names = some
 	}
 	bin := t.TempDir()
-	for name, text := range map[string]string{"claude": hostileClaude, "go": "#!/bin/sh\n[ $1 = vet ] || grep -q mended wordcount.go\n"} {
+	for name, text := range map[string]string{
+		"claude": hostileClaude,
+		"go":     "#!/bin/sh\n[ $1 = vet ] || grep -q mended wordcount.go\n",
+	} {
 		testenv.Must(t, os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755))
 	}
 	testenv.WriteText(t, tree+"/names", strings.Join(names, "\n")+"\n")
@@ -78,7 +81,8 @@ func TestExampleOfAnAgent(t *testing.T) {
 	e := engine.New(p, engine.Options{Env: env})
 	defer e.Close()
 	said := ""
-	run, err := e.Start(t.Context(), engine.StartRequest{Loop: "agent"}, engine.ObserverFunc(func(n engine.Notice) { said += fmt.Sprintf("%+v\n", n) }))
+	run, err := e.Start(t.Context(), engine.StartRequest{Loop: "agent"},
+		engine.ObserverFunc(func(n engine.Notice) { said += fmt.Sprintf("%+v\n", n) }))
 	testenv.Must(t, err)
 	result, err := run.Wait(t.Context())
 	testenv.Must(t, err)

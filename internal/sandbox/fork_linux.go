@@ -18,8 +18,8 @@ import (
 	"loops/internal/process"
 )
 
-// Where this process may make no namespaces, its commands are forked by this: between fork and exec they join namespaces
-// that another process made, see hold, and limit themselves there. syscall.ForkExec has no room for that.
+// Where this process may make no namespaces, its commands are forked by this: between fork and exec they join
+// namespaces that another process made, see hold, and limit themselves there. syscall.ForkExec has no room for that.
 
 // An inside is where a command begins, and what limits it there.
 type inside struct {
@@ -237,7 +237,11 @@ func (f *forking) prepare(s Spawn, in *inside, pipe int) error {
 	if sys.Setpgid {
 		f.call(unix.SYS_SETPGID, 0, uintptr(sys.Pgid))
 	}
-	for _, space := range []struct{ fd, kind int }{{in.user, unix.CLONE_NEWUSER}, {in.mounts, unix.CLONE_NEWNS}, {in.net, unix.CLONE_NEWNET}} {
+	for _, space := range []struct{ fd, kind int }{
+		{in.user, unix.CLONE_NEWUSER},
+		{in.mounts, unix.CLONE_NEWNS},
+		{in.net, unix.CLONE_NEWNET},
+	} {
 		if space.fd >= 0 {
 			f.call(unix.SYS_SETNS, uintptr(space.fd), uintptr(space.kind))
 		}
@@ -343,7 +347,8 @@ func (f *forking) fork() (pid int, no syscall.Errno) {
 	var i int
 	var c *kernelCall
 	beforeFork()
-	r, _, no = syscall.RawSyscall6(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&f.clone)), unsafe.Sizeof(f.clone), 0, 0, 0, 0)
+	r, _, no = syscall.RawSyscall6(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&f.clone)), unsafe.Sizeof(f.clone), 0, 0,
+		0, 0)
 	if no != 0 || r != 0 {
 		afterFork()
 		return int(r), no
@@ -375,7 +380,8 @@ func (f *forking) fork() (pid int, no syscall.Errno) {
 }
 
 // commandFiles returns how many files commands may have open, where this process may have more: Go raises the limit for
-// itself, and takes that back in what it starts. nil = as many. It starts a process, so it is not called while one is forked.
+// itself, and takes that back in what it starts. nil = as many. It starts a process, so it is not called while
+// one is forked.
 var commandFiles = sync.OnceValue(func() *unix.Rlimit {
 	var own unix.Rlimit
 	if unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &own) != nil || own.Cur != own.Max-1 {
@@ -387,7 +393,8 @@ var commandFiles = sync.OnceValue(func() *unix.Rlimit {
 	}
 	defer func() { _ = r.Close() }()
 	pid, err := process.Fork(func() (int, error) {
-		return syscall.ForkExec("/bin/sh", []string{"sh", "-c", "ulimit -Sn"}, &syscall.ProcAttr{Env: []string{}, Files: []uintptr{w.Fd(), w.Fd(), w.Fd()}})
+		return syscall.ForkExec("/bin/sh", []string{"sh", "-c", "ulimit -Sn"},
+			&syscall.ProcAttr{Env: []string{}, Files: []uintptr{w.Fd(), w.Fd(), w.Fd()}})
 	})
 	_ = w.Close()
 	if err != nil {

@@ -30,13 +30,18 @@ type victim struct {
 
 func victimOf() victim {
 	n, _ := strconv.Atoi(os.Getenv("V_RUNNER"))
-	return victim{os.Getenv("V_HOME"), os.Getenv("V_TREE"), os.Getenv("V_OTHER"), os.Getenv("V_TCP"), os.Getenv("V_UDP"), os.Getenv("V_UNIX"), os.Getenv("V_ABSTRACT"), n}
+	return victim{
+		os.Getenv("V_HOME"), os.Getenv("V_TREE"), os.Getenv("V_OTHER"), os.Getenv("V_TCP"),
+		os.Getenv("V_UDP"), os.Getenv("V_UNIX"), os.Getenv("V_ABSTRACT"), n,
+	}
 }
 
 func (v victim) env(program string) []string {
 	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + v.home, "LOOPS_HOSTILE=" + program, "V_HOME=" + v.home, "V_TREE=" + v.tree, "V_OTHER=" + v.other,
-		"V_TCP=" + v.tcp, "V_UDP=" + v.udp, "V_UNIX=" + v.unix, "V_ABSTRACT=" + v.abstract, "V_RUNNER=" + strconv.Itoa(v.runner),
+		"PATH=" + os.Getenv("PATH"), "HOME=" + v.home, "LOOPS_HOSTILE=" + program, "V_HOME=" + v.home,
+		"V_TREE=" + v.tree, "V_OTHER=" + v.other,
+		"V_TCP=" + v.tcp, "V_UDP=" + v.udp, "V_UNIX=" + v.unix, "V_ABSTRACT=" + v.abstract,
+		"V_RUNNER=" + strconv.Itoa(v.runner),
 		"V_FILES=" + filesOfCommands(), "V_OPEN=" + openFiles(),
 	}
 }
@@ -138,14 +143,22 @@ var hostile = map[string]func(v victim) error{
 	"write by ..":                  func(v victim) error { return write(v.tree + "/../other/file") },
 	"write /etc":                   func(victim) error { return write("/etc/loops-hostile") },
 	"write /usr/local/bin":         func(victim) error { return write("/usr/local/bin/loops-hostile") },
-	"write /proc/sys":              func(victim) error { return os.WriteFile("/proc/sys/kernel/core_pattern", []byte("core\n"), 0) },
-	"write /sys":                   func(victim) error { return os.WriteFile("/sys/kernel/mm/ksm/run", []byte("0"), 0) },
-	"write a disk":                 func(victim) error { return openDisk(os.O_WRONLY) },
-	"empty a file":                 func(v victim) error { return os.Truncate(v.other+"/file", 0) },
-	"remove a file":                func(v victim) error { return os.Remove(v.other + "/file") },
-	"remove ~":                     func(v victim) error { return errors.Join(os.RemoveAll(v.other), os.RemoveAll(v.home)) },
-	"move a file in":               func(v victim) error { return os.Rename(v.other+"/file", v.tree+"/file") },
-	"move a file out":              func(v victim) error { return errors.Join(write(v.tree+"/x"), os.Rename(v.tree+"/x", v.other+"/x")) },
+	"write /proc/sys": func(victim) error {
+		return os.WriteFile("/proc/sys/kernel/core_pattern", []byte("core\n"), 0)
+	},
+	"write /sys": func(victim) error {
+		return os.WriteFile("/sys/kernel/mm/ksm/run", []byte("0"), 0)
+	},
+	"write a disk":  func(victim) error { return openDisk(os.O_WRONLY) },
+	"empty a file":  func(v victim) error { return os.Truncate(v.other+"/file", 0) },
+	"remove a file": func(v victim) error { return os.Remove(v.other + "/file") },
+	"remove ~": func(v victim) error {
+		return errors.Join(os.RemoveAll(v.other), os.RemoveAll(v.home))
+	},
+	"move a file in": func(v victim) error { return os.Rename(v.other+"/file", v.tree+"/file") },
+	"move a file out": func(v victim) error {
+		return errors.Join(write(v.tree+"/x"), os.Rename(v.tree+"/x", v.other+"/x"))
+	},
 	"write through a link": func(v victim) error {
 		_ = os.Symlink(v.home+"/.bashrc", v.tree+"/link")
 		return write(v.tree + "/link")
@@ -176,29 +189,53 @@ var hostile = map[string]func(v victim) error{
 			return os.Rename(v.tree+"/b", v.tree+"/a/b")
 		}, func() error { return write(v.tree + "/a/b/../../other/raced2") })
 	},
-	"write through the root of the runner":   func(v victim) error { return write(fmt.Sprintf("/proc/%d/root%s/file", v.runner, v.other)) },
-	"write through the folder of the runner": func(v victim) error { return write(fmt.Sprintf("/proc/%d/cwd/hacked", v.runner)) },
-	"write the program of the runner":        func(v victim) error { return opens(fmt.Sprintf("/proc/%d/exe", v.runner), os.O_WRONLY) },
-	"write through the own root":             func(v victim) error { return write("/proc/self/root" + v.other + "/file") },
-	"bind mount":                             func(v victim) error { return unix.Mount(v.other, v.tree, "", unix.MS_BIND, "") },
-	"mount a tmpfs":                          func(v victim) error { return unix.Mount("none", v.tree, "tmpfs", 0, "") },
-	"unmount what protects":                  func(v victim) error { return unix.Unmount(v.tree+"/.git/hooks", unix.MNT_DETACH) },
+	"write through the root of the runner": func(v victim) error {
+		return write(fmt.Sprintf("/proc/%d/root%s/file", v.runner, v.other))
+	},
+	"write through the folder of the runner": func(v victim) error {
+		return write(fmt.Sprintf("/proc/%d/cwd/hacked", v.runner))
+	},
+	"write the program of the runner": func(v victim) error {
+		return opens(fmt.Sprintf("/proc/%d/exe", v.runner), os.O_WRONLY)
+	},
+	"write through the own root": func(v victim) error {
+		return write("/proc/self/root" + v.other + "/file")
+	},
+	"bind mount": func(v victim) error {
+		return unix.Mount(v.other, v.tree, "", unix.MS_BIND, "")
+	},
+	"mount a tmpfs": func(v victim) error {
+		return unix.Mount("none", v.tree, "tmpfs", 0, "")
+	},
+	"unmount what protects": func(v victim) error {
+		return unix.Unmount(v.tree+"/.git/hooks", unix.MNT_DETACH)
+	},
 	"remount writable": func(v victim) error {
 		return unix.Mount("", v.tree+"/.git/hooks", "", unix.MS_BIND|unix.MS_REMOUNT, "")
 	},
-	"mount in a user namespace":                func(victim) error { return bash(`unshare -Urm mount -t tmpfs none /mnt`) },
-	"make a device":                            func(v victim) error { return unix.Mknod(v.tree+"/disk", unix.S_IFBLK|0o600, int(unix.Mkdev(254, 0))) },
-	"pivot the root":                           func(v victim) error { return unix.PivotRoot(v.tree, v.tree) },
-	"open by handle":                           openByHandle,
-	"make ~/.ssh/authorized_keys with bash":    func(victim) error { return bash(`echo hacked >> ~/.ssh/authorized_keys`) },
-	"write with a child that left its session": func(v victim) error { return bash(`setsid bash -c 'echo hacked > "$V_OTHER/file"'`) },
+	"mount in a user namespace": func(victim) error {
+		return bash(`unshare -Urm mount -t tmpfs none /mnt`)
+	},
+	"make a device": func(v victim) error {
+		return unix.Mknod(v.tree+"/disk", unix.S_IFBLK|0o600, int(unix.Mkdev(254, 0)))
+	},
+	"pivot the root": func(v victim) error { return unix.PivotRoot(v.tree, v.tree) },
+	"open by handle": openByHandle,
+	"make ~/.ssh/authorized_keys with bash": func(victim) error {
+		return bash(`echo hacked >> ~/.ssh/authorized_keys`)
+	},
+	"write with a child that left its session": func(v victim) error {
+		return bash(`setsid bash -c 'echo hacked > "$V_OTHER/file"'`)
+	},
 
 	// reads
-	"read ~/.aws/credentials":       func(v victim) error { return read(v.home + "/.aws/credentials") },
-	"read ~/.ssh/id":                func(v victim) error { return read(v.home + "/.ssh/id") },
-	"read ~/.netrc":                 func(v victim) error { return read(v.home + "/.netrc") },
-	"read ~/.ssh/id by its root":    func(v victim) error { return read("/proc/self/root" + v.home + "/.ssh/id") },
-	"read through the runner":       func(v victim) error { return read(fmt.Sprintf("/proc/%d/root%s/.ssh/id", v.runner, v.home)) },
+	"read ~/.aws/credentials":    func(v victim) error { return read(v.home + "/.aws/credentials") },
+	"read ~/.ssh/id":             func(v victim) error { return read(v.home + "/.ssh/id") },
+	"read ~/.netrc":              func(v victim) error { return read(v.home + "/.netrc") },
+	"read ~/.ssh/id by its root": func(v victim) error { return read("/proc/self/root" + v.home + "/.ssh/id") },
+	"read through the runner": func(v victim) error {
+		return read(fmt.Sprintf("/proc/%d/root%s/.ssh/id", v.runner, v.home))
+	},
 	"read /etc/shadow":              func(victim) error { return read("/etc/shadow") },
 	"read the runner's environment": func(v victim) error { return read(fmt.Sprintf("/proc/%d/environ", v.runner)) },
 	"read the runner's memory": func(v victim) error {
@@ -208,8 +245,11 @@ var hostile = map[string]func(v victim) error{
 		}
 		return err
 	},
-	"read the runner's files": func(v victim) error { _, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", v.runner)); return err },
-	"read a disk":             func(victim) error { return openDisk(os.O_RDONLY) },
+	"read the runner's files": func(v victim) error {
+		_, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", v.runner))
+		return err
+	},
+	"read a disk": func(victim) error { return openDisk(os.O_RDONLY) },
 	"read a secret through a link": func(v victim) error {
 		_ = os.Symlink(v.home+"/.aws", v.tree+"/aws")
 		return read(v.tree + "/aws/credentials")
@@ -234,10 +274,12 @@ var hostile = map[string]func(v victim) error{
 	},
 
 	// other processes and the kernel
-	"trace the runner":      func(v victim) error { return unix.PtraceAttach(v.runner) },
-	"kill the runner":       func(v victim) error { return unix.Kill(v.runner, syscall.SIGUSR2) },
-	"kill everything":       func(victim) error { return everything() },
-	"limit the runner":      func(v victim) error { return unix.Prlimit(v.runner, unix.RLIMIT_CORE, &unix.Rlimit{}, nil) },
+	"trace the runner": func(v victim) error { return unix.PtraceAttach(v.runner) },
+	"kill the runner":  func(v victim) error { return unix.Kill(v.runner, syscall.SIGUSR2) },
+	"kill everything":  func(victim) error { return everything() },
+	"limit the runner": func(v victim) error {
+		return unix.Prlimit(v.runner, unix.RLIMIT_CORE, &unix.Rlimit{}, nil)
+	},
 	"read the memory of it": func(v victim) error { return call(unix.SYS_PROCESS_VM_READV, uintptr(v.runner)) },
 	"take a file of it":     func(v victim) error { return takeFile(v.runner) },
 	"join its network":      func(v victim) error { return joinSpace(v.runner, "net") },
@@ -245,7 +287,10 @@ var hostile = map[string]func(v victim) error{
 	"use keys": func(victim) error {
 		return call(unix.SYS_ADD_KEY, chars("user"), chars("loops"), chars("x"), 1, ^uintptr(3))
 	},
-	"load a program":     func(victim) error { var a [128]byte; return call(unix.SYS_BPF, 0, uintptr(unsafe.Pointer(&a)), 128) },
+	"load a program": func(victim) error {
+		var a [128]byte
+		return call(unix.SYS_BPF, 0, uintptr(unsafe.Pointer(&a)), 128)
+	},
 	"load a module":      func(victim) error { return call(unix.SYS_FINIT_MODULE, 0, chars(""), 0) },
 	"set the clock":      func(victim) error { return setClock() },
 	"name the machine":   func(victim) error { return unix.Sethostname([]byte("hacked")) },
@@ -267,11 +312,15 @@ var hostile = map[string]func(v victim) error{
 	"connect to a hidden name":  func(v victim) error { return dial("unix", v.abstract) },
 	"raw socket":                func(victim) error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) },
 	"packet socket":             func(victim) error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) },
-	"audit socket":              func(victim) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT) },
-	"vsock socket":              func(victim) error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
-	"crypto socket":             func(victim) error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0) },
-	"key socket":                func(victim) error { return socket(unix.AF_KEY, unix.SOCK_RAW, 2) },
-	"raw socket in a namespace": func(victim) error { return bash(`unshare -Urn bash -c 'exec 3<>/dev/udp/127.0.0.1/9'`) },
+	"audit socket": func(victim) error {
+		return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT)
+	},
+	"vsock socket":  func(victim) error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
+	"crypto socket": func(victim) error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0) },
+	"key socket":    func(victim) error { return socket(unix.AF_KEY, unix.SOCK_RAW, 2) },
+	"raw socket in a namespace": func(victim) error {
+		return bash(`unshare -Urn bash -c 'exec 3<>/dev/udp/127.0.0.1/9'`)
+	},
 
 	// protected files of the work tree
 	"write a hook":           func(v victim) error { return write(v.tree + "/.git/hooks/pre-commit") },
@@ -283,15 +332,19 @@ var hostile = map[string]func(v victim) error{
 	"replace .git/config": func(v victim) error {
 		return errors.Join(write(v.tree+"/c"), os.Rename(v.tree+"/c", v.tree+"/.git/config"))
 	},
-	"replace .git":                    replaceGit,
-	"write .git/commondir":            func(v victim) error { return write(v.tree + "/.git/commondir") },
-	"write commondir of another tree": func(v victim) error { return write(v.tree + "/.git/worktrees/other/commondir") },
-	"write config of a submodule":     func(v victim) error { return write(v.tree + "/.git/modules/a/config") },
-	"set an alias":                    func(v victim) error { return bash(`git -C "$V_TREE" config alias.st '!echo hacked'`) },
-	"change a loop":                   func(v victim) error { return write(v.tree + "/.loops/fix.yaml") },
-	"change a workflow":               func(v victim) error { return write(v.tree + "/.github/workflows/ci.yaml") },
-	"change agent settings":           func(v victim) error { return write(v.tree + "/.claude/settings.json") },
-	"add settings of servers":         func(v victim) error { return write(v.tree + "/.mcp.json") },
+	"replace .git":         replaceGit,
+	"write .git/commondir": func(v victim) error { return write(v.tree + "/.git/commondir") },
+	"write commondir of another tree": func(v victim) error {
+		return write(v.tree + "/.git/worktrees/other/commondir")
+	},
+	"write config of a submodule": func(v victim) error { return write(v.tree + "/.git/modules/a/config") },
+	"set an alias": func(v victim) error {
+		return bash(`git -C "$V_TREE" config alias.st '!echo hacked'`)
+	},
+	"change a loop":           func(v victim) error { return write(v.tree + "/.loops/fix.yaml") },
+	"change a workflow":       func(v victim) error { return write(v.tree + "/.github/workflows/ci.yaml") },
+	"change agent settings":   func(v victim) error { return write(v.tree + "/.claude/settings.json") },
+	"add settings of servers": func(v victim) error { return write(v.tree + "/.mcp.json") },
 }
 
 // greedy are programs that use too much.
@@ -330,12 +383,14 @@ var greedy = map[string]func(v victim) error{
 
 // asking are programs that reach hosts as they are to.
 var asking = map[string]func(v victim) error{
-	"ask the proxy":             func(v victim) error { return askProxy("localhost" + v.tcp[strings.LastIndex(v.tcp, ":"):]) },
+	"ask the proxy": func(v victim) error {
+		return askProxy("localhost" + v.tcp[strings.LastIndex(v.tcp, ":"):])
+	},
 	"ask the proxy for another": func(v victim) error { return askProxy(v.tcp) },
 }
 
-// signalAtDeath is the signal that this process gets at the death of its parent. Only its first thread has one, and package
-// variables are set on that.
+// signalAtDeath is the signal that this process gets at the death of its parent. Only its first thread has one,
+// and package variables are set on that.
 var signalAtDeath = func() syscall.Signal {
 	var signal int32
 	_, _, _ = unix.Syscall(unix.SYS_PRCTL, unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0)
@@ -344,11 +399,15 @@ var signalAtDeath = func() syscall.Signal {
 
 // friendly are programs that have to work in every sandbox.
 var friendly = map[string]func(v victim) error{
-	"write in the tree":     func(v victim) error { return write(v.tree + "/new") },
-	"make a folder":         func(v victim) error { return os.MkdirAll(v.tree+"/d/e", 0o755) },
-	"move in the tree":      func(v victim) error { return errors.Join(write(v.tree+"/m"), os.Rename(v.tree+"/m", v.tree+"/d/m")) },
-	"read the system":       func(victim) error { return read("/etc/passwd") },
-	"use bash":              func(victim) error { return bash(`echo $(cat <(echo a)) > /dev/null; cat <<< b > /dev/stdout | cat`) },
+	"write in the tree": func(v victim) error { return write(v.tree + "/new") },
+	"make a folder":     func(v victim) error { return os.MkdirAll(v.tree+"/d/e", 0o755) },
+	"move in the tree": func(v victim) error {
+		return errors.Join(write(v.tree+"/m"), os.Rename(v.tree+"/m", v.tree+"/d/m"))
+	},
+	"read the system": func(victim) error { return read("/etc/passwd") },
+	"use bash": func(victim) error {
+		return bash(`echo $(cat <(echo a)) > /dev/null; cat <<< b > /dev/stdout | cat`)
+	},
 	"read .git/config":      func(v victim) error { return read(v.tree + "/.git/config") },
 	"commit":                func(v victim) error { return bash(`cd "$V_TREE" && git add -A . && git commit -qm x`) },
 	"start and end a child": func(victim) error { return bash(`sleep 100 & kill $!; wait $!; test $? = 143`) },
@@ -360,10 +419,12 @@ var friendly = map[string]func(v victim) error{
 		}
 		return err
 	},
-	"begin as any command": func(v victim) error { // with a group, a signal at the death of its parent, a place, and files
+	// with a group, a signal at the death of its parent, a place, and files
+	"begin as any command": func(v victim) error {
 		dir, err := os.Getwd()
 		if err != nil || dir != v.tree || unix.Getpgrp() != os.Getpid() || signalAtDeath != syscall.SIGKILL {
-			return fmt.Errorf("in %s, group %d of %d, signal %d: %v", dir, unix.Getpgrp(), os.Getpid(), signalAtDeath, err)
+			return fmt.Errorf("in %s, group %d of %d, signal %d: %v", dir, unix.Getpgrp(), os.Getpid(), signalAtDeath,
+				err)
 		}
 		if got := openFiles(); got != os.Getenv("V_OPEN") {
 			return fmt.Errorf("it has the descriptors %s", got)

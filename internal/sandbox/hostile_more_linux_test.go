@@ -16,22 +16,29 @@ import (
 
 // homeFiles are files that a program or a shell of the user runs, or takes settings from, when nobody looks.
 var homeFiles = []string{
-	".profile", ".zshrc", ".vimrc", ".gitconfig", ".npmrc", ".ssh/config", ".ssh/rc", ".config/autostart/x.desktop", ".config/systemd/user/x.service",
-	".local/bin/git", ".config/git/config", ".config/pip/pip.conf", ".cargo/config.toml", ".docker/config.json", ".kube/config",
-	".claude/settings.json", ".codex/config.toml", ".config/loops/config.yaml", ".local/share/applications/x.desktop", ".gnupg/gpg.conf",
+	".profile", ".zshrc", ".vimrc", ".gitconfig", ".npmrc", ".ssh/config", ".ssh/rc", ".config/autostart/x.desktop",
+	".config/systemd/user/x.service",
+	".local/bin/git", ".config/git/config", ".config/pip/pip.conf", ".cargo/config.toml", ".docker/config.json",
+	".kube/config",
+	".claude/settings.json", ".codex/config.toml", ".config/loops/config.yaml", ".local/share/applications/x.desktop",
+	".gnupg/gpg.conf",
 }
 
 // systemFiles are the like of the system.
 var systemFiles = []string{
-	"/etc/cron.d/loops-hostile", "/etc/ld.so.preload.loops-hostile", "/etc/profile.d/loops-hostile.sh", "/etc/sudoers.d/loops-hostile",
-	"/usr/bin/loops-hostile", "/usr/lib/loops-hostile", "/opt/loops-hostile", "/run/loops-hostile", "/root/.loops-hostile", "/boot/loops-hostile",
+	"/etc/cron.d/loops-hostile", "/etc/ld.so.preload.loops-hostile", "/etc/profile.d/loops-hostile.sh",
+	"/etc/sudoers.d/loops-hostile",
+	"/usr/bin/loops-hostile", "/usr/lib/loops-hostile", "/opt/loops-hostile", "/run/loops-hostile",
+	"/root/.loops-hostile", "/boot/loops-hostile",
 	"/var/spool/cron/loops-hostile", "/srv/loops-hostile",
 }
 
 // secretFiles are among what a workspace does not let read.
 var secretFiles = []string{
-	".kube/config", ".docker/config.json", ".gnupg/key", ".config/gh/hosts.yml", ".config/gcloud/credentials.db", ".git-credentials", ".pgpass",
-	".pypirc", ".azure/token", ".password-store/a.gpg", ".mozilla/cookies", ".vault-token", ".my.cnf", ".config/rclone/rclone.conf",
+	".kube/config", ".docker/config.json", ".gnupg/key", ".config/gh/hosts.yml", ".config/gcloud/credentials.db",
+	".git-credentials", ".pgpass",
+	".pypirc", ".azure/token", ".password-store/a.gpg", ".mozilla/cookies", ".vault-token", ".my.cnf",
+	".config/rclone/rclone.conf",
 }
 
 func init() {
@@ -137,7 +144,8 @@ var calls = map[string]func(v victim) error{
 		if err != nil {
 			return err
 		}
-		return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, v.other+"/unnamed", unix.AT_SYMLINK_FOLLOW)
+		return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, v.other+"/unnamed",
+			unix.AT_SYMLINK_FOLLOW)
 	},
 	"exchange with a file outside": func(v victim) error {
 		return unix.Renameat2(unix.AT_FDCWD, v.tree+"/file", unix.AT_FDCWD, v.other+"/file", unix.RENAME_EXCHANGE)
@@ -160,9 +168,11 @@ var calls = map[string]func(v victim) error{
 		}
 		return err
 	},
-	"serve outside":            func(v victim) error { return listenUnix(v.other + "/sock") },
-	"set an attribute outside": func(v victim) error { return unix.Setxattr(v.other+"/file", "user.loops", []byte("x"), 0) },
-	"set a mode outside":       func(v victim) error { return unix.Fchmodat(unix.AT_FDCWD, v.other+"/file", 0o777, 0) },
+	"serve outside": func(v victim) error { return listenUnix(v.other + "/sock") },
+	"set an attribute outside": func(v victim) error {
+		return unix.Setxattr(v.other+"/file", "user.loops", []byte("x"), 0)
+	},
+	"set a mode outside": func(v victim) error { return unix.Fchmodat(unix.AT_FDCWD, v.other+"/file", 0o777, 0) },
 	"read by a mapping": func(v victim) error {
 		fd, err := unix.Open(v.home+"/.ssh/id", unix.O_RDONLY, 0)
 		if err != nil {
@@ -201,27 +211,38 @@ var calls = map[string]func(v victim) error{
 		_, err = io.Copy(to, from)
 		return err
 	},
-	"seize the runner":          func(v victim) error { return call(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(v.runner), 0, 0) },
+	"seize the runner": func(v victim) error {
+		return call(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(v.runner), 0, 0)
+	},
 	"write the memory of it":    func(v victim) error { return call(unix.SYS_PROCESS_VM_WRITEV, uintptr(v.runner)) },
 	"signal it by a descriptor": func(v victim) error { return signalFD(v.runner) },
 	"signal its thread":         func(v victim) error { return unix.Tgkill(v.runner, v.runner, syscall.SIGUSR2) },
 	"queue a signal":            func(v victim) error { return queueSignal(v.runner) },
-	"compare with it":           func(v victim) error { return call(unix.SYS_KCMP, uintptr(os.Getpid()), uintptr(v.runner), 0, 1, 1) },
-	"move its pages":            func(v victim) error { return movePages(v.runner) },
-	"make an overlay":           func(v victim) error { return unix.Mount("none", v.tree, "overlay", 0, "") },
-	"mount proc":                func(v victim) error { return unix.Mount("proc", v.tree, "proc", 0, "") },
-	"open a file system":        func(victim) error { return call(unix.SYS_FSOPEN, chars("tmpfs"), 0) },
-	"clone a mount":             func(v victim) error { return call(unix.SYS_OPEN_TREE, ^uintptr(99), chars(v.other), 1) },
-	"change a mount":            func(v victim) error { return call(unix.SYS_MOUNT_SETATTR, ^uintptr(99), chars(v.tree), 0, 0, 0) },
-	"catch page faults":         func(victim) error { return call(unix.SYS_USERFAULTFD, 0) },
-	"read a keyring":            func(victim) error { return call(unix.SYS_KEYCTL, 0, ^uintptr(2), 0) },
-	"ask for a key":             func(victim) error { return call(unix.SYS_REQUEST_KEY, chars("user"), chars("x"), 0, 0) },
-	"account":                   func(v victim) error { return call(unix.SYS_ACCT, chars(v.tree+"/file")) },
-	"swap":                      func(v victim) error { return call(unix.SYS_SWAPON, chars(v.tree+"/file"), 0) },
-	"load another kernel":       func(victim) error { return call(unix.SYS_KEXEC_LOAD, 0, 0, 0, 0) },
-	"unload a module":           func(victim) error { return call(unix.SYS_DELETE_MODULE, chars("loops_none"), 0) },
+	"compare with it": func(v victim) error {
+		return call(unix.SYS_KCMP, uintptr(os.Getpid()), uintptr(v.runner), 0, 1, 1)
+	},
+	"move its pages":     func(v victim) error { return movePages(v.runner) },
+	"make an overlay":    func(v victim) error { return unix.Mount("none", v.tree, "overlay", 0, "") },
+	"mount proc":         func(v victim) error { return unix.Mount("proc", v.tree, "proc", 0, "") },
+	"open a file system": func(victim) error { return call(unix.SYS_FSOPEN, chars("tmpfs"), 0) },
+	"clone a mount": func(v victim) error {
+		return call(unix.SYS_OPEN_TREE, ^uintptr(99), chars(v.other), 1)
+	},
+	"change a mount": func(v victim) error {
+		return call(unix.SYS_MOUNT_SETATTR, ^uintptr(99), chars(v.tree), 0, 0, 0)
+	},
+	"catch page faults": func(victim) error { return call(unix.SYS_USERFAULTFD, 0) },
+	"read a keyring":    func(victim) error { return call(unix.SYS_KEYCTL, 0, ^uintptr(2), 0) },
+	"ask for a key": func(victim) error {
+		return call(unix.SYS_REQUEST_KEY, chars("user"), chars("x"), 0, 0)
+	},
+	"account":             func(v victim) error { return call(unix.SYS_ACCT, chars(v.tree+"/file")) },
+	"swap":                func(v victim) error { return call(unix.SYS_SWAPON, chars(v.tree+"/file"), 0) },
+	"load another kernel": func(victim) error { return call(unix.SYS_KEXEC_LOAD, 0, 0, 0, 0) },
+	"unload a module":     func(victim) error { return call(unix.SYS_DELETE_MODULE, chars("loops_none"), 0) },
 	"turn Ctrl-Alt-Del off": func(victim) error {
-		return call(unix.SYS_REBOOT, unix.LINUX_REBOOT_MAGIC1, unix.LINUX_REBOOT_MAGIC2, unix.LINUX_REBOOT_CMD_CAD_OFF, 0)
+		return call(unix.SYS_REBOOT, unix.LINUX_REBOOT_MAGIC1, unix.LINUX_REBOOT_MAGIC2,
+			unix.LINUX_REBOOT_CMD_CAD_OFF, 0)
 	},
 	"name the domain": func(victim) error { return unix.Setdomainname([]byte("hacked")) },
 	"adjust the clock": func(victim) error {
@@ -241,7 +262,8 @@ var calls = map[string]func(v victim) error{
 		return unix.FanotifyMark(fd, unix.FAN_MARK_ADD, unix.FAN_OPEN_PERM, unix.AT_FDCWD, v.home+"/.ssh/id")
 	},
 	"take a capability back": func(victim) error {
-		return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &unix.CapUserData{Effective: 1 << unix.CAP_SYS_ADMIN, Permitted: 1 << unix.CAP_SYS_ADMIN})
+		return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3},
+			&unix.CapUserData{Effective: 1 << unix.CAP_SYS_ADMIN, Permitted: 1 << unix.CAP_SYS_ADMIN})
 	},
 	"open the memory of the machine": func(victim) error { return opens("/dev/mem", os.O_RDWR) },
 	"open ports of the machine":      func(victim) error { return opens("/dev/port", os.O_RDWR) },
@@ -256,10 +278,15 @@ var calls = map[string]func(v victim) error{
 
 // inSystem are those of the programs above that no network and no preset of files has to stop.
 var inSystem = []string{
-	"seize the runner", "write the memory of it", "signal it by a descriptor", "signal its thread", "queue a signal", "compare with it", "move its pages",
-	"make an overlay", "mount proc", "open a file system", "clone a mount", "change a mount", "catch page faults", "read a keyring", "ask for a key", "account",
-	"swap", "load another kernel", "unload a module", "turn Ctrl-Alt-Del off", "name the domain", "adjust the clock", "adjust the clock otherwise",
-	"empty the log", "watch all files", "watch a secret", "take a capability back", "nsenter", "kill -9 the runner", "pkill the runner", "look at the runner", "write the runner's memory", "turn the firewall off", "change an address", "change a route",
+	"seize the runner", "write the memory of it", "signal it by a descriptor", "signal its thread", "queue a signal",
+	"compare with it", "move its pages",
+	"make an overlay", "mount proc", "open a file system", "clone a mount", "change a mount", "catch page faults",
+	"read a keyring", "ask for a key", "account",
+	"swap", "load another kernel", "unload a module", "turn Ctrl-Alt-Del off", "name the domain", "adjust the clock",
+	"adjust the clock otherwise",
+	"empty the log", "watch all files", "watch a secret", "take a capability back", "nsenter", "kill -9 the runner",
+	"pkill the runner", "look at the runner", "write the runner's memory", "turn the firewall off",
+	"change an address", "change a route",
 }
 
 // protocols are kinds of sockets.
@@ -309,7 +336,8 @@ func queueSignal(pid int) error {
 // movePages asks where pages of a process are.
 func movePages(pid int) error {
 	page, status := uintptr(0x400000), int32(0)
-	return call(unix.SYS_MOVE_PAGES, uintptr(pid), 1, uintptr(unsafe.Pointer(&page)), 0, uintptr(unsafe.Pointer(&status)), 0)
+	return call(unix.SYS_MOVE_PAGES, uintptr(pid), 1, uintptr(unsafe.Pointer(&page)), 0,
+		uintptr(unsafe.Pointer(&status)), 0)
 }
 
 func adjustClock(victim) error {

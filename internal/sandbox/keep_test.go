@@ -82,7 +82,8 @@ func TestBreachFollowsNoLinks(t *testing.T) {
 // Nothing that was found is lost: it is in the folder of the run.
 func TestRestoreKeepsWhatItFinds(t *testing.T) {
 	t.Parallel()
-	tree, run, k := remembered(t, map[string]string{".mcp.json": "old", ".github/ci.yaml": "old", ".loops/fix.yaml": "old"})
+	tree, run, k := remembered(t,
+		map[string]string{".mcp.json": "old", ".github/ci.yaml": "old", ".loops/fix.yaml": "old"})
 	testenv.WriteText(t, tree+"/.mcp.json", "new 1")
 	testenv.Must(t, os.RemoveAll(tree+"/.github"))
 	testenv.WriteText(t, tree+"/.github", "new 2")

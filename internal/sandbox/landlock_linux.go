@@ -16,7 +16,8 @@ import (
 // What a command may do with a file or folder it may read, and with one it may change. Devices are never made.
 const (
 	mayRead  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	mayWrite = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+	mayWrite = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
@@ -98,8 +99,8 @@ func inode(path string) uint64 {
 func (r *Rules) limitsFiles() bool { return r.Write != nil || r.Read != nil || len(r.Deny) > 0 }
 
 // newRuleset makes the ruleset of these rules. port is that of the proxy, the only one that can be connected
-// to; 0 = the network is not limited here. Rules that limit no files forbid to make devices: any ruleset keeps a command
-// from looking into other processes.
+// to; 0 = the network is not limited here. Rules that limit no files forbid to make devices: any ruleset keeps
+// a command from looking into other processes.
 func newRuleset(r *Rules, port, abi int) (*ruleset, error) {
 	s := &ruleset{fd: -1, looked: map[string]unix.Timespec{}, roots: map[string]uint64{}}
 	attr := rulesetAttr{fs: makeDevice | unix.LANDLOCK_ACCESS_FS_REFER}
@@ -150,7 +151,8 @@ func newRuleset(r *Rules, port, abi int) (*ruleset, error) {
 	err := s.fill(r)
 	if err == nil && attr.net != 0 {
 		p := portAttr{netConnect, uint64(port)}
-		if _, _, e := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(s.fd), rulePort, uintptr(unsafe.Pointer(&p)), 0, 0, 0); e != 0 {
+		if _, _, e := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(s.fd), rulePort, uintptr(unsafe.Pointer(&p)),
+			0, 0, 0); e != 0 {
 			err = fmt.Errorf("landlock_add_rule: %w", e)
 		}
 	}
@@ -244,7 +246,8 @@ func (s *ruleset) rule(path string, access uint64) error {
 		return nil
 	}
 	p := pathAttr{access, int32(fd)}
-	if _, _, e := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(s.fd), rulePath, uintptr(unsafe.Pointer(&p)), 0, 0, 0); e != 0 && !errors.Is(e, unix.EBADFD) {
+	if _, _, e := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(s.fd), rulePath, uintptr(unsafe.Pointer(&p)), 0,
+		0, 0); e != 0 && !errors.Is(e, unix.EBADFD) {
 		return fmt.Errorf("landlock_add_rule %s: %w", path, e)
 	}
 	return nil

@@ -68,7 +68,10 @@ func (r *Rules) amounts() map[string]map[string]string {
 		all["pids"] = map[string]string{"pids.max": strconv.Itoa(r.PIDs)}
 	}
 	if r.CPUs > 0 {
-		all["cpu"] = map[string]string{"cpu.cfs_period_us": strconv.Itoa(cpuPeriod), "cpu.cfs_quota_us": strconv.Itoa(int(math.Ceil(r.CPUs * cpuPeriod)))}
+		all["cpu"] = map[string]string{
+			"cpu.cfs_period_us": strconv.Itoa(cpuPeriod),
+			"cpu.cfs_quota_us":  strconv.Itoa(int(math.Ceil(r.CPUs * cpuPeriod))),
+		}
 	}
 	return all
 }

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mayNamespace reports whether a thread of this process may make namespaces of mounts and networks of its own: root may,
-// in most places.
+// mayNamespace reports whether a thread of this process may make namespaces of mounts and networks of its own:
+// root may, in most places.
 var mayNamespace = sync.OnceValue(func() bool {
 	made := make(chan error, 1)
 	onThread(func() {
@@ -56,7 +56,9 @@ func (r *Rules) newMounts(write []string) error {
 	binds := map[string]uintptr{}
 	protect := slices.Concat(r.Protect, r.Frozen)
 	for _, path := range protect { // a folder above it could else be renamed, and another made in its place
-		for dir := filepath.Dir(path); slices.ContainsFunc(write, func(w string) bool { return within(dir, w) && dir != w }); dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(path); slices.ContainsFunc(write, func(w string) bool {
+			return within(dir, w) && dir != w
+		}); dir = filepath.Dir(dir) {
 			binds[dir] = 0
 		}
 	}
@@ -76,8 +78,8 @@ func (r *Rules) newMounts(write []string) error {
 	return nil
 }
 
-// freeze makes all mounts of this thread read-only but for paths. Landlock looks at what is in files and folders; it lets
-// modes, owners, dates and attributes of all files be changed.
+// freeze makes all mounts of this thread read-only but for paths. Landlock looks at what is in files and
+// folders; it lets modes, owners, dates and attributes of all files be changed.
 func freeze(paths []string) error {
 	kept := map[string]int{}
 	defer func() {
@@ -102,7 +104,8 @@ func freeze(paths []string) error {
 		return fmt.Errorf("what is outside cannot be made read-only: %w", err)
 	}
 	for _, path := range slices.Sorted(maps.Keys(kept)) {
-		if err := unix.MoveMount(kept[path], "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_SYMLINKS); err != nil {
+		if err := unix.MoveMount(kept[path], "", unix.AT_FDCWD, path,
+			unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_SYMLINKS); err != nil {
 			return fmt.Errorf("%s cannot be kept writable: %w", path, err)
 		}
 	}
@@ -127,10 +130,12 @@ func (r *Rules) hide() error {
 	}
 	for _, path := range found(r.Covered) {
 		st, err := os.Lstat(path)
-		if err != nil || !st.IsDir() || slices.ContainsFunc(r.Write, func(w string) bool { return within(w, path) && w != path }) {
+		if err != nil || !st.IsDir() ||
+			slices.ContainsFunc(r.Write, func(w string) bool { return within(w, path) && w != path }) {
 			continue
 		}
-		if err := unix.Mount("none", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=1m,mode=0700"); err != nil {
+		if err := unix.Mount("none", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+			"size=1m,mode=0700"); err != nil {
 			return fmt.Errorf("%s cannot be hidden: %w", path, err)
 		}
 	}
@@ -194,7 +199,8 @@ func newNetwork() error {
 	}
 	copy(request.name[:], "lo")
 	request.flags = unix.IFF_UP
-	if _, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request))); e != 0 {
+	if _, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFFLAGS,
+		uintptr(unsafe.Pointer(&request))); e != 0 {
 		return fmt.Errorf("the loopback device cannot be started: %w", e)
 	}
 	return nil
@@ -219,9 +225,12 @@ func listenHere(port int) (*os.File, error) {
 
 // powers are the capabilities that a command of root loses: by them it would go around the rest.
 var powers = []uintptr{
-	unix.CAP_SYS_ADMIN, unix.CAP_SYS_RAWIO, unix.CAP_SYS_PTRACE, unix.CAP_SYS_MODULE, unix.CAP_SYS_BOOT, unix.CAP_SYS_TIME, unix.CAP_MKNOD,
-	unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYSLOG, unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_LINUX_IMMUTABLE,
-	unix.CAP_SYS_RESOURCE, unix.CAP_MAC_ADMIN, unix.CAP_MAC_OVERRIDE, unix.CAP_AUDIT_CONTROL, unix.CAP_SYS_PACCT, unix.CAP_CHECKPOINT_RESTORE,
+	unix.CAP_SYS_ADMIN, unix.CAP_SYS_RAWIO, unix.CAP_SYS_PTRACE, unix.CAP_SYS_MODULE, unix.CAP_SYS_BOOT,
+	unix.CAP_SYS_TIME, unix.CAP_MKNOD,
+	unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYSLOG, unix.CAP_BPF, unix.CAP_PERFMON,
+	unix.CAP_LINUX_IMMUTABLE,
+	unix.CAP_SYS_RESOURCE, unix.CAP_MAC_ADMIN, unix.CAP_MAC_OVERRIDE, unix.CAP_AUDIT_CONTROL, unix.CAP_SYS_PACCT,
+	unix.CAP_CHECKPOINT_RESTORE,
 }
 
 // dropPowers has what this thread starts lose them.

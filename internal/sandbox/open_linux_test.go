@@ -16,15 +16,16 @@ import (
 	"loops/internal/testenv"
 )
 
-// open are programs that show what a workspace does not stop, or stops although it need not: each returns nil where it is
-// as docs/security.md says.
+// open are programs that show what a workspace does not stop, or stops although it need not: each returns nil
+// where it is as docs/security.md says.
 var open = map[string]func(v victim) error{
-	"change a test":      func(v victim) error { return write(v.tree + "/file") },
-	"read ~/.npmrc":      func(v victim) error { return read(v.home + "/.npmrc") },
-	"read a cache":       func(v victim) error { return read(v.home + "/.cache/file") },
-	"write a cache":      func(v victim) error { return write(v.home + "/.cache/file") },
-	"write agent state":  func(v victim) error { return write(v.home + "/.agent/login") },
-	"read a sealed file": func(v victim) error { return read(v.tree + "/.loops/runs/x/" + sealedFile) }, // without namespaces
+	"change a test":     func(v victim) error { return write(v.tree + "/file") },
+	"read ~/.npmrc":     func(v victim) error { return read(v.home + "/.npmrc") },
+	"read a cache":      func(v victim) error { return read(v.home + "/.cache/file") },
+	"write a cache":     func(v victim) error { return write(v.home + "/.cache/file") },
+	"write agent state": func(v victim) error { return write(v.home + "/.agent/login") },
+	// without namespaces
+	"read a sealed file": func(v victim) error { return read(v.tree + "/.loops/runs/x/" + sealedFile) },
 	"list a secret place": func(v victim) error {
 		_, err := os.Lstat(v.home + "/.ssh/id")
 		return err
@@ -86,11 +87,18 @@ func TestWhatIsNotStopped(t *testing.T) {
 				continue // root has capabilities that the command has not, and is no user's program
 			}
 			v := newVictim(t)
-			for _, file := range []string{v.home + "/.npmrc", v.home + "/.cache/file", v.home + "/.agent/login", v.tree + "/.loops/runs/x/" + sealedFile} {
+			for _, file := range []string{
+				v.home + "/.npmrc", v.home + "/.cache/file", v.home + "/.agent/login",
+				v.tree + "/.loops/runs/x/" + sealedFile,
+			} {
 				testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
 				testenv.WriteText(t, file, "text\n")
 			}
-			b := New(Resolve([]*confine.Policy{{Preset: confine.Workspace}}, Place{Dir: v.tree, RunDir: v.tree + "/.loops/runs/y", Env: []string{"HOME=" + v.home}, State: []string{v.home + "/.agent"}}))
+			b := New(Resolve([]*confine.Policy{{Preset: confine.Workspace}},
+				Place{
+					Dir: v.tree, RunDir: v.tree + "/.loops/runs/y", Env: []string{"HOME=" + v.home},
+					State: []string{v.home + "/.agent"},
+				}))
 			b.use(spaces)
 			t.Cleanup(b.Close)
 			ended, changed := make(chan struct{}), make(chan error)
@@ -105,7 +113,8 @@ func TestWhatIsNotStopped(t *testing.T) {
 					}
 				})
 				settings := v.tree + "/.claude/settings.json"
-				changed <- errors.Join(write(settings+".new"), os.Rename(settings+".new", settings), write(v.home+"/later"))
+				changed <- errors.Join(write(settings+".new"), os.Rename(settings+".new", settings),
+					write(v.home+"/later"))
 			}()
 			stopped := name == "read a sealed file" && spaces != spacesNone
 			if said := v.try(t, b, name); (said != "") != stopped {

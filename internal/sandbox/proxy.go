@@ -32,8 +32,8 @@ func (p *proxy) serve(l net.Listener) *http.Server {
 	return s
 }
 
-// begin returns the address at which a new command asks the proxy: each has its own, so that what was refused is told of
-// the command that asked.
+// begin returns the address at which a new command asks the proxy: each has its own, so that what was refused
+// is told of the command that asked.
 func (p *proxy) begin() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +90,10 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.tunnel(w, r)
 		return
 	}
-	(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}).ServeHTTP(w, r)
+	(&httputil.ReverseProxy{
+		Rewrite:   func(*httputil.ProxyRequest) {},
+		Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
+	}).ServeHTTP(w, r)
 }
 
 // tunnel passes bytes between the command and the host, or requests where the host gets a secret.
@@ -143,7 +146,8 @@ func proxyVars(address string, hosts []string) []string {
 		}
 	}
 	return []string{
-		"HTTP_PROXY=" + url, "HTTPS_PROXY=" + url, "http_proxy=" + url, "https_proxy=" + url, "NO_PROXY=" + local, "no_proxy=" + local,
+		"HTTP_PROXY=" + url, "HTTPS_PROXY=" + url, "http_proxy=" + url, "https_proxy=" + url, "NO_PROXY=" + local,
+		"no_proxy=" + local,
 		"NODE_USE_ENV_PROXY=1",
 	}
 }

@@ -31,44 +31,58 @@ var Caches = []string{"~/.cache", "~/go/pkg", "~/.npm", "~/.cargo/registry", "~/
 
 // secrets are what a workspace cannot read.
 var secrets = []string{
-	"~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.docker/config.json", "~/.config/gcloud", "~/.config/gh", "~/.config/op",
-	"~/.config/sops", "~/.config/rclone", "~/.netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.pgpass", "~/.my.cnf", "~/.pypirc",
-	"~/.cargo/credentials.toml", "~/.password-store", "~/.local/share/keyrings", "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium",
-	"~/.terraform.d/credentials.tfrc.json", "~/.vault-token", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d",
+	"~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.docker/config.json", "~/.config/gcloud",
+	"~/.config/gh", "~/.config/op",
+	"~/.config/sops", "~/.config/rclone", "~/.netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.pgpass",
+	"~/.my.cnf", "~/.pypirc",
+	"~/.cargo/credentials.toml", "~/.password-store", "~/.local/share/keyrings", "~/.mozilla",
+	"~/.config/google-chrome", "~/.config/chromium",
+	"~/.terraform.d/credentials.tfrc.json", "~/.vault-token", "/etc/shadow", "/etc/gshadow", "/etc/sudoers",
+	"/etc/sudoers.d",
 }
 
 // protected are what may not be changed in a work tree.
 var protected = []string{
 	".loops", ".github", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json",
-	".codex", ".gemini/settings.json", ".qwen/settings.json", "opencode.json", ".kimi", ".vscode/settings.json", ".vscode/tasks.json",
+	".codex", ".gemini/settings.json", ".qwen/settings.json", "opencode.json", ".kimi", ".vscode/settings.json",
+	".vscode/tasks.json",
 }
 
 // sockets are those of programs that do for a command what it may not.
 var sockets = []string{
-	"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock", "/run/dbus/system_bus_socket", "/run/systemd/private",
-	"~/.docker/run/docker.sock", "$XDG_RUNTIME_DIR/bus", "$XDG_RUNTIME_DIR/docker.sock", "$XDG_RUNTIME_DIR/podman/podman.sock",
+	"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock", "/run/dbus/system_bus_socket",
+	"/run/systemd/private",
+	"~/.docker/run/docker.sock", "$XDG_RUNTIME_DIR/bus", "$XDG_RUNTIME_DIR/docker.sock",
+	"$XDG_RUNTIME_DIR/podman/podman.sock",
 	"$XDG_RUNTIME_DIR/systemd/private", "$SSH_AUTH_SOCK", "~/.gnupg/S.*",
 }
 
 // socketFolders have the sockets of terminals, displays and the session of the user: they are empty in a sandbox.
-var socketFolders = []string{"$XDG_RUNTIME_DIR", "$TMUX_TMPDIR/tmux-*", "/tmp/tmux-*", "/run/tmux", "/tmp/screens", "/run/screen", "/tmp/.X11-unix", "/tmp/.ICE-unix"}
+var socketFolders = []string{
+	"$XDG_RUNTIME_DIR", "$TMUX_TMPDIR/tmux-*", "/tmp/tmux-*", "/run/tmux", "/tmp/screens",
+	"/run/screen", "/tmp/.X11-unix", "/tmp/.ICE-unix",
+}
 
 // hiddenVars name such sockets to programs. basicVars are all that strict leaves.
 var (
 	hiddenVars = []string{
-		"SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "TMUX", "STY", "DISPLAY", "WAYLAND_DISPLAY", "LOOPS_SERVE_TOKEN",
+		"SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "TMUX", "STY", "DISPLAY",
+		"WAYLAND_DISPLAY", "LOOPS_SERVE_TOKEN",
 	}
 	basicVars = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TERM", "TMPDIR", "PWD"}
 	// ownVars are those that a run sets
 	ownVars = []string{
-		"LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", "LOOPS_ACTION", "LOOPS_ANCESTORS", "LOOPS_SCHEDULED_AT",
-		"LOOPS_CONTROL", "LOOPS_CONTEXT_*", "LOOPS_CAPTURED_*", "LOOPS_EVENT_*", "LOOPS_PREV_OUTPUT*", "LOOPS_ITEM*", "LL_LOOP_RUN_ID", "TRACEPARENT",
+		"LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", "LOOPS_ACTION",
+		"LOOPS_ANCESTORS", "LOOPS_SCHEDULED_AT",
+		"LOOPS_CONTROL", "LOOPS_CONTEXT_*", "LOOPS_CAPTURED_*", "LOOPS_EVENT_*", "LOOPS_PREV_OUTPUT*", "LOOPS_ITEM*",
+		"LL_LOOP_RUN_ID", "TRACEPARENT",
 	}
 )
 
 // devices are the files of /dev that a command may write to when it may not write everywhere.
 var devices = []string{
-	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm",
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts",
+	"/dev/shm",
 }
 
 // sealedFile has what was masked in the record of a run.
@@ -121,7 +135,10 @@ func Resolve(layers []*confine.Policy, at Place) *Rules {
 		return nil
 	}
 	p := places{Place: at, home: lookup(at.Env, "HOME"), repo: findRepository(at.Dir)}
-	r := &Rules{Name: confine.Name(layers), Network: confine.NetAll, Egress: at.Egress, Scratch: at.RunDir, User: at.Env}
+	r := &Rules{
+		Name: confine.Name(layers), Network: confine.NetAll, Egress: at.Egress, Scratch: at.RunDir,
+		User: at.Env,
+	}
 	for _, l := range layers {
 		p.add(r, l)
 	}
@@ -184,8 +201,14 @@ func (p *places) add(r *Rules, l *confine.Policy) {
 		isNamed := func(path string) bool {
 			return slices.ContainsFunc(named, func(w string) bool { return within(w, path) })
 		}
-		r.Protect = append(r.Protect, slices.DeleteFunc(protected, func(path string) bool { return isNamed(path) || slices.Contains(r.Protect, path) })...)
-		r.Frozen = append(r.Frozen, slices.DeleteFunc(frozen, func(path string) bool { return isNamed(path) || slices.Contains(r.Frozen, path) })...)
+		r.Protect = append(r.Protect,
+			slices.DeleteFunc(protected, func(path string) bool {
+				return isNamed(path) || slices.Contains(r.Protect, path)
+			})...)
+		r.Frozen = append(r.Frozen,
+			slices.DeleteFunc(frozen, func(path string) bool {
+				return isNamed(path) || slices.Contains(r.Frozen, path)
+			})...)
 	}
 	if read != nil {
 		r.Read = intersect(r.Read, slices.Concat(p.paths(read), p.paths(write)))

@@ -45,11 +45,16 @@ func newVictim(t *testing.T) victim {
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
 	v := victim{home: base + "/home", tree: base + "/tree", other: base + "/other", runner: os.Getpid()}
 	for path, text := range map[string]string{
-		"home/.ssh/authorized_keys": "mine\n", "home/.ssh/id": "secret\n", "home/.aws/credentials": "secret\n", "home/.netrc": "secret\n",
-		"home/.bashrc": "mine\n", "home/.gitconfig": "[user]\nname = n\nemail = e@example.com\n", "other/file": "mine\n", "other/remote.git/HEAD": "ref: refs/heads/main\n", "other/remote.git/objects/info/alternates": "",
-		"other/remote.git/refs/heads/.keep": "", "tree/file": "text\n",
-		"tree/.git/hooks/sample": "mine\n", "tree/.loops/fix.yaml": "name: fix\n", "tree/.github/workflows/ci.yaml": "mine\n", "tree/.claude/settings.json": "{}\n",
-		"tree/.git/worktrees/other/commondir": "../..\n", "tree/.git/modules/a/HEAD": "x\n", "tree/.git/modules/a/config": "[core]\n",
+		"home/.ssh/authorized_keys": "mine\n", "home/.ssh/id": "secret\n", "home/.aws/credentials": "secret\n",
+		"home/.netrc":  "secret\n",
+		"home/.bashrc": "mine\n", "home/.gitconfig": "[user]\nname = n\nemail = e@example.com\n",
+		"other/file": "mine\n", "other/remote.git/HEAD": "ref: refs/heads/main\n",
+		"other/remote.git/objects/info/alternates": "",
+		"other/remote.git/refs/heads/.keep":        "", "tree/file": "text\n",
+		"tree/.git/hooks/sample": "mine\n", "tree/.loops/fix.yaml": "name: fix\n",
+		"tree/.github/workflows/ci.yaml": "mine\n", "tree/.claude/settings.json": "{}\n",
+		"tree/.git/worktrees/other/commondir": "../..\n", "tree/.git/modules/a/HEAD": "x\n",
+		"tree/.git/modules/a/config": "[core]\n",
 	} {
 		testenv.Must(t, os.MkdirAll(filepath.Dir(base+"/"+path), 0o755))
 		testenv.WriteText(t, base+"/"+path, text)
@@ -146,7 +151,10 @@ func begin(b *Box, cmd *exec.Cmd) (end func(), err error) {
 	if env == nil {
 		env = os.Environ()
 	}
-	s := Spawn{Path: cmd.Path, Argv: cmd.Args, Attr: syscall.ProcAttr{Dir: cmd.Dir, Env: env, Files: files, Sys: cmd.SysProcAttr}}
+	s := Spawn{
+		Path: cmd.Path, Argv: cmd.Args,
+		Attr: syscall.ProcAttr{Dir: cmd.Dir, Env: env, Files: files, Sys: cmd.SysProcAttr},
+	}
 	return b.Start(s, func(s Spawn) error {
 		pid, err := s.Fork()
 		if err == nil {
@@ -213,29 +221,41 @@ var (
 	network   = []string{"connect", "connect with bash", "send a datagram", "serve"}
 	otherwise = []string{"connect to an open socket"} // by a path: where no mounts can be made
 	protects  = []string{
-		"write a hook", "change a hook", "remove a hook", "remove the hooks", "make a hook executable", "write .git/config", "replace .git/config",
-		"replace .git", "set an alias", "change a loop", "change a workflow", "change agent settings", "write commondir of another tree",
+		"write a hook", "change a hook", "remove a hook", "remove the hooks", "make a hook executable",
+		"write .git/config", "replace .git/config",
+		"replace .git", "set an alias", "change a loop", "change a workflow", "change agent settings",
+		"write commondir of another tree",
 		"write config of a submodule", "set a hook by a worktree", "add a remote",
 	}
 	// Landlock lets them through
-	modes = []string{"chmod a secret", "chown a secret", "touch an old date", "set an attribute outside", "set a mode outside"}
+	modes = []string{
+		"chmod a secret", "chown a secret", "touch an old date", "set an attribute outside",
+		"set a mode outside",
+	}
 	// these are put back in any case: what is not there cannot be mounted
 	added  = []string{"add settings of servers", "write .git/commondir"}
 	system = []string{
 		"raw socket in a namespace",
-		"trace the runner", "kill the runner", "kill everything", "limit the runner", "read the memory of it", "take a file of it", "join its network",
-		"join its mounts", "use keys", "load a program", "load a module", "set the clock", "name the machine", "measure the kernel", "use io_uring",
-		"become root again", "type into the terminal", "raw socket", "packet socket", "audit socket", "vsock socket", "crypto socket", "key socket",
-		"connect to a hidden name", "read the runner's environment", "read the runner's memory", "read the runner's files", "bind mount",
-		"mount a tmpfs", "unmount what protects", "remount writable", "mount in a user namespace", "make a device", "pivot the root", "open by handle",
+		"trace the runner", "kill the runner", "kill everything", "limit the runner", "read the memory of it",
+		"take a file of it", "join its network",
+		"join its mounts", "use keys", "load a program", "load a module", "set the clock", "name the machine",
+		"measure the kernel", "use io_uring",
+		"become root again", "type into the terminal", "raw socket", "packet socket", "audit socket", "vsock socket",
+		"crypto socket", "key socket",
+		"connect to a hidden name", "read the runner's environment", "read the runner's memory",
+		"read the runner's files", "bind mount",
+		"mount a tmpfs", "unmount what protects", "remount writable", "mount in a user namespace", "make a device",
+		"pivot the root", "open by handle",
 		"write through the root of the runner", "read through the runner", "write through the folder of the runner",
 	}
 )
 
 // mountsRefuse are the programs that mounts alone refuse, and those that would undo the mounts.
 var mountsRefuse = slices.Concat(protects, added, modes, otherwise, network, []string{
-	"bind mount", "mount a tmpfs", "unmount what protects", "remount writable", "mount in a user namespace", "pivot the root", "become root again",
-	"write through the root of the runner", "write ~/.bashrc", "read the runner's memory", "kill the runner", "raw socket in a namespace",
+	"bind mount", "mount a tmpfs", "unmount what protects", "remount writable", "mount in a user namespace",
+	"pivot the root", "become root again",
+	"write through the root of the runner", "write ~/.bashrc", "read the runner's memory", "kill the runner",
+	"raw socket in a namespace",
 })
 
 func TestHostilePrograms(t *testing.T) {
@@ -254,11 +274,17 @@ func TestHostilePrograms(t *testing.T) {
 	}{
 		{"workspace", confine.Workspace, own(), slices.Concat(network, added), nil, 0},
 		{"workspace by bubblewrap", confine.Workspace, spacesBubble, slices.Concat(network, added), mountsRefuse, 1},
-		{"workspace without namespaces", confine.Workspace, spacesNone, slices.Concat(network, otherwise, protects, added, modes), nil, 1},
+		{
+			"workspace without namespaces", confine.Workspace, spacesNone,
+			slices.Concat(network, otherwise, protects, added, modes), nil, 1,
+		},
 		{"offline", confine.Offline, own(), nil, slices.Concat(system, network), 0},
 		{"offline without namespaces", confine.Offline, spacesNone, nil, slices.Concat(system, network), 1},
 		{"strict", confine.Strict, own(), added, nil, 1},
-		{"strict without namespaces", confine.Strict, spacesNone, slices.Concat(otherwise, protects, added, modes), nil, 0},
+		{
+			"strict without namespaces", confine.Strict, spacesNone, slices.Concat(otherwise, protects, added, modes),
+			nil, 0,
+		},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
 			t.Parallel()
@@ -284,10 +310,13 @@ func TestHostilePrograms(t *testing.T) {
 				}
 				v := newVictim(t)
 				b := v.box(t, &confine.Policy{Preset: mode.preset}, mode.spaces)
-				b.rules.Write = slices.DeleteFunc(b.rules.Write, func(p string) bool { return strings.HasPrefix(p, "/var") && !within(p, v.tree) })
+				b.rules.Write = slices.DeleteFunc(b.rules.Write, func(p string) bool {
+					return strings.HasPrefix(p, "/var") && !within(p, v.tree)
+				})
 				outside := state(v.home, v.other)
 				inside := state(b.rules.Protect...)
-				if name == "replace .git" && mode.spaces == spacesNone { // what git has of other trees was moved with it, and stays there
+				// what git has of other trees was moved with it, and stays there
+				if name == "replace .git" && mode.spaces == spacesNone {
 					delete(inside, v.tree+"/.git/worktrees/other/commondir")
 				}
 				kept := b.Keep()
@@ -332,13 +361,20 @@ func TestHostileProgramsOfAnotherUser(t *testing.T) {
 		testenv.Must(t, os.Chmod(d, 0o755))
 		testenv.Must(t, os.Chown(d, uid, uid))
 	}
-	run := "-test.run=^(TestHostilePrograms|TestFriendlyPrograms|TestHostsByName|TestCoveredPlaces|TestWhatIsNotStopped)$/^workspace( by bubblewrap)?$"
+	run := "-test.run=^(TestHostilePrograms|TestFriendlyPrograms|TestHostsByName|" +
+		"TestCoveredPlaces|TestWhatIsNotStopped)$/^workspace( by bubblewrap)?$"
 	if *testenv.Torture {
 		run = "-test.run=."
 	}
 	cmd := exec.Command(program, run, fmt.Sprint("-torture=", *testenv.Torture))
-	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir + "/tmp", victimsVar + "=" + dir}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Pdeathsig: syscall.SIGKILL}
+	cmd.Dir, cmd.Env = dir, []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir + "/tmp",
+		victimsVar + "=" + dir,
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: uid, Gid: uid},
+		Pdeathsig:  syscall.SIGKILL,
+	}
 	if out, err := testenv.Output(cmd); err != nil {
 		t.Errorf("%v: %.4000s", err, out)
 	}
@@ -366,7 +402,10 @@ func TestSetuidBubblewrap(t *testing.T) {
 	testenv.Must(t, exec.Command("install", "-m", "4755", bwrap, dir+"/bwrap").Run())
 	cmd := exec.Command(dir+"/sandbox.test", "-test.run=^TestSetuidBubblewrap$")
 	cmd.Dir, cmd.Env = "/", []string{"PATH=" + dir + ":" + os.Getenv("PATH"), inside + "=1"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: 54321, Gid: 54321},
+		Pdeathsig:  syscall.SIGKILL,
+	}
 	if out, err := testenv.Output(cmd); err != nil {
 		t.Errorf("%v: %.2000s", err, out)
 	}
@@ -399,7 +438,10 @@ func TestLimits(t *testing.T) {
 	v := newVictim(t)
 	b := v.box(t, &confine.Policy{PIDs: 20, Memory: 200 << 20, CPUs: 1}, own())
 	missing := strings.Join(b.Missing(), "; ")
-	for _, c := range []struct{ name, word string }{{"start 100 processes", "processes"}, {"fill the memory", "memory"}} {
+	for _, c := range []struct{ name, word string }{
+		{"start 100 processes", "processes"},
+		{"fill the memory", "memory"},
+	} {
 		said := v.try(t, b, c.name)
 		if strings.Contains(missing, c.word) {
 			testenv.Skip(t, "a control group: "+missing)
@@ -423,9 +465,13 @@ func TestHostsByName(t *testing.T) {
 	for spaces := range kinds() {
 		v := newVictim(t)
 		_, port, _ := net.SplitHostPort(v.tcp)
-		b := v.box(t, &confine.Policy{Preset: confine.Workspace, Network: []string{"LOCALHOST:" + port, "*.example.com:443"}}, spaces)
+		b := v.box(t, &confine.Policy{
+			Preset:  confine.Workspace,
+			Network: []string{"LOCALHOST:" + port, "*.example.com:443"},
+		}, spaces)
 		for name, allowed := range map[string]bool{
-			"ask the proxy": true, "ask the proxy for another": false, "connect": false, "send a datagram": false, "raw socket": false, "connect with bash": false,
+			"ask the proxy": true, "ask the proxy for another": false, "connect": false, "send a datagram": false,
+			"raw socket": false, "connect with bash": false,
 		} {
 			_, other, err := b.Proxy() // of a command beside it
 			testenv.Must(t, err)
@@ -446,14 +492,18 @@ func TestHostsByName(t *testing.T) {
 		}
 	}
 	for network, want := range map[string]string{
-		"localhost:1": "a program can reach other hosts at the port of the proxy", confine.NetLoopback: "the network can be reached",
+		"localhost:1":       "a program can reach other hosts at the port of the proxy",
+		confine.NetLoopback: "the network can be reached",
 	} {
 		b := newVictim(t).box(t, &confine.Policy{Preset: confine.Workspace, Network: []string{network}}, spacesNone)
 		if missing := strings.Join(b.Missing(), "; "); !strings.Contains(missing, want) {
 			t.Errorf("%s without namespaces: missing: %s", network, missing)
 		}
 	}
-	for target, want := range map[string]bool{"a.example.com:443": true, "a.b.EXAMPLE.com:443": true, "example.com:443": false, "a.example.com:80": false, "evilexample.com:443": false} {
+	for target, want := range map[string]bool{
+		"a.example.com:443": true, "a.b.EXAMPLE.com:443": true,
+		"example.com:443": false, "a.example.com:80": false, "evilexample.com:443": false,
+	} {
 		if confine.Reaches([]string{"*.example.com:443"}, target) != want {
 			t.Errorf("%s: want %v", target, want)
 		}
@@ -471,10 +521,14 @@ func TestOlderLandlock(t *testing.T) {
 			v := newVictim(t)
 			b := v.box(t, &confine.Policy{Preset: preset}, own())
 			b.abi = abi
-			if missing := strings.Join(b.Missing(), "; "); !strings.Contains(missing, "other processes can be sent signals") {
+			if missing := strings.Join(b.Missing(), "; "); !strings.Contains(missing,
+				"other processes can be sent signals") {
 				t.Errorf("%s, %d: missing: %s", preset, abi, missing)
 			}
-			for _, name := range []string{"read the runner's environment", "read through the runner", "read the runner's files"} {
+			for _, name := range []string{
+				"read the runner's environment", "read through the runner",
+				"read the runner's files",
+			} {
 				if said := v.try(t, b, name); said == "" {
 					t.Errorf("%s, %d: %s: was not refused", preset, abi, name)
 				}
@@ -499,11 +553,13 @@ func TestCoveredPlaces(t *testing.T) {
 	}
 	testenv.WriteText(t, session+"/wayland-0", "x")
 	testenv.WriteText(t, runs+"/b/"+sealedFile, "secret")
-	r := Resolve([]*confine.Policy{{Preset: confine.Workspace}}, Place{Dir: v.tree, RunDir: runs + "/a", Env: []string{"HOME=" + v.home, "XDG_RUNTIME_DIR=" + session}})
+	r := Resolve([]*confine.Policy{{Preset: confine.Workspace}},
+		Place{Dir: v.tree, RunDir: runs + "/a", Env: []string{"HOME=" + v.home, "XDG_RUNTIME_DIR=" + session}})
 	b := New(r)
 	t.Cleanup(b.Close)
 	run := func() string {
-		cmd := exec.Command("bash", "-c", `ls "$S"; cat "$R"/*/.sealed; echo x > "$R/b/.sealed"; rm -f "$R/b/.sealed"; echo y > "$R/a/f"; cat "$R/a/f"`)
+		cmd := exec.Command("bash", "-c",
+			`ls "$S"; cat "$R"/*/.sealed; echo x > "$R/b/.sealed"; rm -f "$R/b/.sealed"; echo y > "$R/a/f"; cat "$R/a/f"`)
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "S=" + session, "R=" + runs}
 		out, err := os.CreateTemp(t.TempDir(), "out")
 		testenv.Must(t, err)
@@ -556,8 +612,8 @@ func TestRenewedStarters(t *testing.T) {
 	}
 }
 
-// BenchmarkStart starts bash bare and in a sandbox by turns, and reports how many times as long the median of the second
-// takes: "times" is what is asked to be at most 1.06 without namespaces.
+// BenchmarkStart starts bash bare and in a sandbox by turns, and reports how many times as long the median of
+// the second takes: "times" is what is asked to be at most 1.06 without namespaces.
 func BenchmarkStart(b *testing.B) {
 	at := Place{Dir: b.TempDir(), Env: os.Environ()}
 	spawn := func(start func(*exec.Cmd) (func(), error)) time.Duration {

@@ -77,12 +77,15 @@ func (p *program) give(action uint32) {
 
 // section adds instructions that are done only for one system call. They end with an answer.
 func (p *program) section(call uintptr, body program) {
-	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(call), Jf: uint8(len(body))})
+	*p = append(*p, unix.SockFilter{
+		Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(call),
+		Jf: uint8(len(body)),
+	})
 	*p = append(*p, body...)
 }
 
-// filter returns the program for sockets that reach so far. asks says that this process answers for it, see [listener]: with
-// the same error, which programs get without that.
+// filter returns the program for sockets that reach so far. asks says that this process answers for it, see
+// [listener]: with the same error, which programs get without that.
 func filter(reach int, asks bool) program {
 	var p program
 	refuse := func(no syscall.Errno) uint32 {
@@ -167,8 +170,8 @@ func socketFilter(reach int, refuse uint32) program {
 	return s
 }
 
-// enforce lets this thread, and what it starts from now on, do only what the filter lets through. It returns the descriptor
-// of who answers for it; -1 = the filter does not ask.
+// enforce lets this thread, and what it starts from now on, do only what the filter lets through. It returns
+// the descriptor of who answers for it; -1 = the filter does not ask.
 func (p program) enforce(asks bool) (fd int, err error) {
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	var flags uintptr

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A filter that refuses a system call can have this process answer for it, and so hear of it. The program waits meanwhile, so
-// what it was refused is known before it ends. Where a filter around this process does the same already, the kernel makes no
-// second one.
+// A filter that refuses a system call can have this process answer for it, and so hear of it. The program waits
+// meanwhile, so what it was refused is known before it ends. Where a filter around this process does the same
+// already, the kernel makes no second one.
 
 const (
 	filterAsk      = 0x7fc00000 // SECCOMP_RET_USER_NOTIF
@@ -45,8 +45,8 @@ type (
 // A listener answers for one filter.
 type listener struct{ file *os.File }
 
-// newListener answers what comes to a descriptor, until it is closed: nothing is let through. told is called with the name of
-// each call and the process.
+// newListener answers what comes to a descriptor, until it is closed: nothing is let through. told is called
+// with the name of each call and the process.
 func newListener(fd int, told func(name string, pid int)) *listener {
 	_ = unix.SetNonblock(fd, true) // so that the runtime waits for it
 	l := &listener{os.NewFile(uintptr(fd), "seccomp")}
@@ -115,8 +115,8 @@ var mayAsk = sync.OnceValue(func() bool {
 	return <-made
 })
 
-// networkCall is what a call for a socket of the network is named. A host has a port after its name, and no other call has
-// this name.
+// networkCall is what a call for a socket of the network is named. A host has a port after its name, and no
+// other call has this name.
 const networkCall = "network"
 
 // callOf returns the name of a refused system call, as users know it, and its error.
@@ -169,8 +169,8 @@ func (b *Box) tell(name string, pid int) {
 	}
 }
 
-// Told returns the calls that were refused to programs of the action with a marker since the last call, and to those that
-// are of no action they know: system calls, as ptrace(), and network for a socket of the network.
+// Told returns the calls that were refused to programs of the action with a marker since the last call, and to
+// those that are of no action they know: system calls, as ptrace(), and network for a socket of the network.
 func (b *Box) Told(marker string) (names []string) {
 	b.toldMu.Lock()
 	defer b.toldMu.Unlock()

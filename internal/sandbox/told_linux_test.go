@@ -19,7 +19,8 @@ func TestRefusedCalls(t *testing.T) {
 		v := newVictim(t)
 		b := v.box(t, &confine.Policy{Preset: confine.Offline}, spaces)
 		for name, want := range map[string]string{
-			"bind mount": "mount()", "trace the runner": "ptrace()", "raw socket": "socket(raw)", "packet socket": "socket(packet)", "connect": "network",
+			"bind mount": "mount()", "trace the runner": "ptrace()", "raw socket": "socket(raw)",
+			"packet socket": "socket(packet)", "connect": "network",
 			"use keys": "add_key()", "limit the runner": "prlimit()",
 		} {
 			if said := v.try(t, b, name); said == "" {

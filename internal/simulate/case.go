@@ -35,7 +35,9 @@ type caseResult struct {
 
 // rehearseCase runs a case in a folder of its own, and compares the result of it. The error is that of the folder, or
 // the cause of ctx.
-func rehearseCase(ctx context.Context, p *project.Project, c *loopfile.Case, l *fsm.Loop, lib fsm.Library, run *recordedAnswers) (caseResult, error) {
+func rehearseCase(ctx context.Context, p *project.Project, c *loopfile.Case, l *fsm.Loop, lib fsm.Library,
+	run *recordedAnswers,
+) (caseResult, error) {
 	begin := time.Now()
 	out := caseResult{Case: c}
 	fails := func(text string) (caseResult, error) {
@@ -55,7 +57,8 @@ func rehearseCase(ctx context.Context, p *project.Project, c *loopfile.Case, l *
 		return out, err
 	}
 	seen, err := rehearse(ctx, rehearsal{
-		Loop: l, Values: values, Library: lib, Files: caseFiles{action.Files{Dir: dir}, dir}, Dir: dir, Begin: begin, Answers: newCaseAnswers(c, run), Name: runOf(l),
+		Loop: l, Values: values, Library: lib, Files: caseFiles{action.Files{Dir: dir}, dir}, Dir: dir, Begin: begin,
+		Answers: newCaseAnswers(c, run), Name: runOf(l),
 		Getenv: func(name string) (string, bool) { v, ok := c.Env[name]; return v, ok },
 	})
 	if ctx.Err() != nil {
@@ -68,7 +71,8 @@ func rehearseCase(ctx context.Context, p *project.Project, c *loopfile.Case, l *
 			mistake.Pos.File = p.Short(mistake.Pos.File)
 			text = mistake.Pos.String() + ": " + text
 		}
-		out.Differences = append(strings.Split(text, "\n"), "until then: "+humanize.Dash(strings.Join(shownEnd(seen.way(nil)), ", ")))
+		out.Differences = append(strings.Split(text, "\n"),
+			"until then: "+humanize.Dash(strings.Join(shownEnd(seen.way(nil)), ", ")))
 		return out, nil
 	}
 	out.Differences = seen.differ(&c.Expect)
@@ -117,8 +121,8 @@ func writeCaseFiles(dir string, files []loopfile.CaseFile) error {
 	return nil
 }
 
-// way returns the states that were entered. Those of sub-loops count if one of the expected ones is inside another; those
-// of branches and items never do, because they run beside each other.
+// way returns the states that were entered. Those of sub-loops count if one of the expected ones is inside
+// another; those of branches and items never do, because they run beside each other.
 // The end of the run is the last of them.
 func (r *rehearsed) way(expected []loopfile.Word) []string {
 	path := wayOf(r.steps, expected)
@@ -155,7 +159,8 @@ func (r *rehearsed) differ(x *loopfile.Expectation) (lines []string) {
 	}
 	if x.Outcome != "" {
 		if got := inspect.EndKind(r.outcome); got != x.Outcome {
-			line := fmt.Sprintf("outcome: expected %s, and it is %s, in %s", x.Outcome, got, humanize.Quote(r.outcome.FinalState))
+			line := fmt.Sprintf("outcome: expected %s, and it is %s, in %s", x.Outcome, got,
+				humanize.Quote(r.outcome.FinalState))
 			if r.outcome.Error != "" {
 				line += ": " + humanize.Cut(humanize.FirstLine(r.outcome.Error), 200)
 			}
@@ -180,16 +185,20 @@ func (r *rehearsed) differ(x *loopfile.Expectation) (lines []string) {
 		for i := range r.steps {
 			p := place{parts: partsOf(r.steps[i].Visit)}
 			if p.ends(key) {
-				lines = append(lines, fmt.Sprintf("never: %s was entered, as step %s", humanize.Quote(name.Text), r.steps[i].Number()))
+				lines = append(lines, fmt.Sprintf("never: %s was entered, as step %s", humanize.Quote(name.Text),
+					r.steps[i].Number()))
 				break
 			}
 		}
 	}
 	lines = append(lines, r.differLimits("guarded", "guard", x.Guarded, func(a placedAct) bool { return a.guarded })...)
-	lines = append(lines, r.differLimits("sandboxed", "sandbox", x.Sandboxed, func(a placedAct) bool { return a.sandboxed })...)
+	lines = append(lines, r.differLimits("sandboxed", "sandbox", x.Sandboxed, func(a placedAct) bool {
+		return a.sandboxed
+	})...)
 	lines = append(lines, r.differValues(x)...)
 	if x.MaxCost != nil && r.memory != nil && r.memory.Spent.CostUSD > *x.MaxCost {
-		lines = append(lines, fmt.Sprintf("max_cost_usd: expected at most $%g, and its prompts cost $%g", *x.MaxCost, r.memory.Spent.CostUSD))
+		lines = append(lines, fmt.Sprintf("max_cost_usd: expected at most $%g, and its prompts cost $%g", *x.MaxCost,
+			r.memory.Spent.CostUSD))
 	}
 	return lines
 }
@@ -210,7 +219,8 @@ func (r *rehearsed) differLimits(key, limit string, states []loopfile.Word, has 
 		case !acted:
 			lines = append(lines, fmt.Sprintf("%s: %s did not act", key, humanize.Quote(w.Text)))
 		case without != "":
-			lines = append(lines, fmt.Sprintf("%s: %s acted without a %s, as step %s", key, humanize.Quote(w.Text), limit, without))
+			lines = append(lines, fmt.Sprintf("%s: %s acted without a %s, as step %s", key, humanize.Quote(w.Text),
+				limit, without))
 		}
 	}
 	return lines
@@ -247,7 +257,8 @@ func (r *rehearsed) differValues(x *loopfile.Expectation) (lines []string) {
 		want := x.Captures.Value(name)
 		got, _ := memory.Captured.Value(name).(*value.Map)
 		if got == nil {
-			lines = append(lines, fmt.Sprintf("captures: nothing is captured as %s%s", humanize.Quote(name), humanize.DidYouMean(name, memory.Captured.Keys())))
+			lines = append(lines, fmt.Sprintf("captures: nothing is captured as %s%s", humanize.Quote(name),
+				humanize.DidYouMean(name, memory.Captured.Keys())))
 			continue
 		}
 		fields, ok := want.(*value.Map)
@@ -262,7 +273,9 @@ func (r *rehearsed) differValues(x *loopfile.Expectation) (lines []string) {
 	for _, name := range x.Context.Keys() {
 		got, ok := memory.Context.Get(name)
 		if !ok {
-			lines = append(lines, fmt.Sprintf("context: there is no %s%s", humanize.Quote(name), humanize.DidYouMean(name, memory.Context.Keys())))
+			lines = append(lines,
+				fmt.Sprintf("context: there is no %s%s", humanize.Quote(name),
+					humanize.DidYouMean(name, memory.Context.Keys())))
 			continue
 		}
 		lines = append(lines, differValue("context: "+name, x.Context.Value(name), got)...)
@@ -340,7 +353,9 @@ func besidePaths(a, b []string, headA, headB string) []string {
 	const near = 3
 	skipped := 0
 	for i, p := range pairs {
-		shown := slices.ContainsFunc(pairs[max(0, i-near):min(len(pairs), i+near+1)], func(p inspect.StepPair) bool { return !p.Same })
+		shown := slices.ContainsFunc(pairs[max(0, i-near):min(len(pairs), i+near+1)], func(p inspect.StepPair) bool {
+			return !p.Same
+		})
 		if !shown {
 			skipped++
 			continue

@@ -111,8 +111,11 @@ func (a *caseAnswers) next(p *place) (*loopfile.Answer, error) {
 		return &k.List[0], nil
 	}
 	if n >= len(k.List) {
-		return nil, &AnswerError{k.State.Pos, fmt.Sprintf("%s acts for the %s time, and has %s: add one, or leave the list out where all are the same",
-			humanize.Quote(p.String()), ordinal(n+1), humanize.Count(len(k.List), "answer"))}
+		return nil, &AnswerError{
+			k.State.Pos,
+			fmt.Sprintf("%s acts for the %s time, and has %s: add one, or leave the list out where all are the same",
+				humanize.Quote(p.String()), ordinal(n+1), humanize.Count(len(k.List), "answer")),
+		}
 	}
 	return &k.List[n], nil
 }
@@ -137,12 +140,20 @@ func (a *caseAnswers) act(p *place, act fsm.Action) (fsm.Result, error) {
 		return fsm.Result{}, err
 	}
 	if answer == nil {
-		return fsm.Result{}, &AnswerError{fsm.Pos{}, fmt.Sprintf("the state %s acts, and the case has no answer for it: say under answers what it comes to, such as %s",
-			humanize.Quote(p.String()), humanize.Quote(p.String()+": yes"))}
+		return fsm.Result{},
+			&AnswerError{
+				fsm.Pos{},
+				fmt.Sprintf("the state %s acts, and the case has no answer for it: say under answers what it comes "+
+					"to, such as %s",
+					humanize.Quote(p.String()), humanize.Quote(p.String()+": yes")),
+			}
 	}
 	last := p.parts[len(p.parts)-1]
-	if last.each && answer.Verdict != "" && answer.ExitCode == nil && p.state != nil && p.state.Evaluate != nil && p.state.Evaluate.Type != "exit_code" {
-		return fsm.Result{}, &AnswerError{answer.Pos, fmt.Sprintf("the items of %s are judged by %s: answer with output and exit_code", humanize.Quote(p.parts[len(p.parts)-2].name), p.state.Evaluate.Type)}
+	if last.each && answer.Verdict != "" && answer.ExitCode == nil && p.state != nil && p.state.Evaluate != nil &&
+		p.state.Evaluate.Type != "exit_code" {
+		return fsm.Result{},
+			&AnswerError{answer.Pos, fmt.Sprintf("the items of %s are judged by %s: answer with output and exit_code",
+				humanize.Quote(p.parts[len(p.parts)-2].name), p.state.Evaluate.Type)}
 	}
 	if wrong := wrongVerdict(p, answer.Verdict); wrong != "" && !last.each {
 		return fsm.Result{}, &AnswerError{answer.Pos, wrong}
@@ -184,14 +195,20 @@ func (a *caseAnswers) judge(p *place, cfg *fsm.Evaluate, ev fsm.Evidence) (fsm.V
 	switch {
 	case err != nil:
 		return fsm.Verdict{}, false, err
-	case cfg.Type == "wait" && answer == nil && (p.state.Await.Kind() == fsm.AwaitFor || p.state.Await.Kind() == fsm.AwaitAt):
+	case cfg.Type == "wait" && answer == nil &&
+		(p.state.Await.Kind() == fsm.AwaitFor || p.state.Await.Kind() == fsm.AwaitAt):
 		return fsm.Verdict{Name: "yes"}, true, nil
 	case cfg.Type == "wait" && (answer == nil || answer.Verdict == ""):
 		at := fsm.Pos{}
 		if answer != nil {
 			at = answer.Pos
 		}
-		return fsm.Verdict{}, false, &AnswerError{at, fmt.Sprintf("the state %s waits, and the case does not say what comes of it: its answer needs a verdict", humanize.Quote(p.String()))}
+		return fsm.Verdict{}, false,
+			&AnswerError{
+				at,
+				fmt.Sprintf("the state %s waits, and the case does not say what comes of it: its answer "+
+					"needs a verdict", humanize.Quote(p.String())),
+			}
 	}
 	return a.judged(p, cfg, answer)
 }
@@ -204,13 +221,17 @@ func (a *caseAnswers) judged(p *place, cfg *fsm.Evaluate, answer *loopfile.Answe
 		}
 		return fsm.Verdict{Name: answer.Verdict, Details: fieldsOf(p, answer)}, true, nil
 	}
-	failed := answer != nil && (answer.Failure != "" || answer.Timeout != "" || answer.ExitCode != nil && *answer.ExitCode != 0)
-	if asked := slices.Contains([]string{"llm_structured", "comparator", "contract"}, cfg.Type); asked && !failed && p.loop != nil && p.loop.LLM.Enabled {
+	failed := answer != nil &&
+		(answer.Failure != "" || answer.Timeout != "" || answer.ExitCode != nil && *answer.ExitCode != 0)
+	if asked := slices.Contains([]string{"llm_structured", "comparator", "contract"}, cfg.Type); asked && !failed &&
+		p.loop != nil && p.loop.LLM.Enabled {
 		at := fsm.Pos{}
 		if answer != nil {
 			at = answer.Pos
 		}
-		return fsm.Verdict{}, false, &AnswerError{at, fmt.Sprintf("a judge decides about the state %s: its answer needs a verdict", humanize.Quote(p.String()))}
+		return fsm.Verdict{}, false,
+			&AnswerError{at, fmt.Sprintf("a judge decides about the state %s: its answer needs a verdict",
+				humanize.Quote(p.String()))}
 	}
 	return fsm.Verdict{}, false, nil
 }
@@ -232,7 +253,10 @@ func fieldsOf(p *place, answer *loopfile.Answer) *value.Map {
 
 // answered is the result of an action by an answer.
 func answered(p *place, a fsm.Action, answer *loopfile.Answer) fsm.Result {
-	res := fsm.Result{Stdout: answer.Output, Stderr: answer.Stderr, TimeoutKind: answer.Timeout, Bytes: int64(len(answer.Output))}
+	res := fsm.Result{
+		Stdout: answer.Output, Stderr: answer.Stderr, TimeoutKind: answer.Timeout,
+		Bytes: int64(len(answer.Output)),
+	}
 	switch {
 	case answer.ExitCode != nil:
 		res.ExitCode = *answer.ExitCode
@@ -249,9 +273,14 @@ func answered(p *place, a fsm.Action, answer *loopfile.Answer) fsm.Result {
 	}
 	switch a.Kind {
 	case fsm.KindHTTP:
-		res.Response = &fsm.Response{Status: cmp.Or(answer.Status, [3]int{200, 404, 500}[min(max(res.ExitCode, 0), 2)]), Headers: new(value.Map)}
+		res.Response = &fsm.Response{
+			Status: cmp.Or(answer.Status, [3]int{200, 404, 500}[min(max(res.ExitCode, 0), 2)]), Headers: new(value.Map),
+		}
 	case fsm.KindPrompt:
-		r := &fsm.Reply{Host: cmp.Or(a.Host, "agent"), Complete: true, Coverage: fsm.CoverageComplete, Cost: answer.Cost, Failure: answer.Failure}
+		r := &fsm.Reply{
+			Host: cmp.Or(a.Host, "agent"), Complete: true, Coverage: fsm.CoverageComplete,
+			Cost: answer.Cost, Failure: answer.Failure,
+		}
 		r.Usage.Output = int64(answer.Tokens)
 		if answer.Tokens > 0 && r.Cost == nil {
 			r.Cost = new(0.0)

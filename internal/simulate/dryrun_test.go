@@ -143,7 +143,8 @@ func walk(t *testing.T, title string, l *fsm.Loop, lib fsm.Library, replies simu
 	fmt.Fprintf(&b, "%s:", title)
 	seq := uint64(0)
 	outcome, err := simulate.Simulate(t.Context(), simulate.Simulation{
-		Loop: l, Values: l.Context.Clone(), Library: lib, Files: noFiles{t: t}, Dir: "/nowhere", Replies: replies, Verify: true,
+		Loop: l, Values: l.Context.Clone(), Library: lib, Files: noFiles{t: t}, Dir: "/nowhere", Replies: replies,
+		Verify: true,
 		Observe: func(e fsm.Event) {
 			if seq++; e.Seq != seq {
 				t.Errorf("event %d has the number %d", seq, e.Seq)
@@ -178,21 +179,24 @@ func TestScenario(t *testing.T) {
 	} {
 		l := &fsm.Loop{
 			Name: "x", Initial: "a", MaxSteps: 4, MaxEdgeRevisits: 9,
-			States: map[string]*fsm.State{"a": {Name: "a", Action: "do", On: map[string]string{"yes": "a", "no": "a", "error": "a"}}},
+			States: map[string]*fsm.State{
+				"a": {Name: "a", Action: "do", On: map[string]string{"yes": "a", "no": "a", "error": "a"}},
+			},
 		}
 		replies, ok := simulate.Scenario(name)
 		if !ok {
 			t.Fatal(name)
 		}
 		var got []string
-		_, err := simulate.Simulate(t.Context(), simulate.Simulation{Loop: l, Values: value.NewMap(), Replies: replies, Observe: func(e fsm.Event) {
-			if e.Kind == "action_complete" {
-				got = append(got, fmt.Sprint(e.Get("exit_code")))
-				if out := e.Get("output_preview"); out != "[simulated output for: do]" {
-					t.Errorf("output %v", out)
+		_, err := simulate.Simulate(t.Context(),
+			simulate.Simulation{Loop: l, Values: value.NewMap(), Replies: replies, Observe: func(e fsm.Event) {
+				if e.Kind == "action_complete" {
+					got = append(got, fmt.Sprint(e.Get("exit_code")))
+					if out := e.Get("output_preview"); out != "[simulated output for: do]" {
+						t.Errorf("output %v", out)
+					}
 				}
-			}
-		}})
+			}})
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v %v, want %v", name, got, err, want)
 		}
@@ -206,8 +210,14 @@ func TestScenario(t *testing.T) {
 func TestEndless(t *testing.T) {
 	t.Parallel()
 	again := map[string]string{"yes": "a", "no": "a"}
-	inner := &fsm.Loop{Name: "in", File: "in", Initial: "a", MaxSteps: 5000, MaxEdgeRevisits: 9999, States: map[string]*fsm.State{"a": {Name: "a", Action: "do", On: again}}}
-	outer := &fsm.Loop{Name: "out", Initial: "a", MaxSteps: 5000, MaxEdgeRevisits: 9999, States: map[string]*fsm.State{"a": {Name: "a", Loop: "in", On: again}}}
+	inner := &fsm.Loop{
+		Name: "in", File: "in", Initial: "a", MaxSteps: 5000, MaxEdgeRevisits: 9999,
+		States: map[string]*fsm.State{"a": {Name: "a", Action: "do", On: again}},
+	}
+	outer := &fsm.Loop{
+		Name: "out", Initial: "a", MaxSteps: 5000, MaxEdgeRevisits: 9999,
+		States: map[string]*fsm.State{"a": {Name: "a", Loop: "in", On: again}},
+	}
 	replies, _ := simulate.Scenario("all-pass")
 	s := simulate.Simulation{Loop: outer, Values: value.NewMap(), Library: one{inner}, Replies: replies}
 	if _, err := simulate.Simulate(t.Context(), s); !errors.Is(err, simulate.ErrEndless) {
@@ -233,7 +243,8 @@ func TestTally(t *testing.T) {
 		tally.Add(uint64(i), fsm.Outcome{TerminatedBy: "terminal", FinalState: end, Steps: 3 - i})
 	}
 	ends := tally.Endings()
-	if len(ends) != 2 || ends[0].Outcome.FinalState != "b" || ends[0].Runs != 2 || ends[0].Seed != 1 || tally.Least != 1 || tally.Most != 3 || tally.Steps != 6 {
+	if len(ends) != 2 || ends[0].Outcome.FinalState != "b" || ends[0].Runs != 2 || ends[0].Seed != 1 ||
+		tally.Least != 1 || tally.Most != 3 || tally.Steps != 6 {
 		t.Errorf("%+v %+v", tally, ends)
 	}
 }
@@ -244,17 +255,20 @@ func TestRender(t *testing.T) {
 	l := &fsm.Loop{Name: "l"}
 	values := value.NewMap("a", "1", "empty", nil)
 	for text, want := range map[string]string{
-		"plain":                              "plain",
-		"${context.a} $${context.a} ${}":     "1 ${context.a} ${}",
-		"${context.b} ${context.b}":          "${context.b} ${context.b} | ${context.b}: Path 'b' not found in context",
-		"${captured.x.output:lines:shell} x": "${captured.x.output:lines:shell} x | ${captured.x.output:lines:shell}: only a run knows it",
-		"${captured.x.output:default=none}":  "none",
-		"${prev.output?}${context.empty}":    "",
-		"${loop.elapsed} ${loop.name}":       "${loop.elapsed} l | ${loop.elapsed}: only a run knows it",
-		"${state.name} ${state.iteration}":   "s 1",
-		"${env.HOME} ${nowhere.x}":           "/home ${nowhere.x} | ${nowhere.x}: ${nowhere.x} is not a template; for bash write $${nowhere.x}",
+		"plain":                          "plain",
+		"${context.a} $${context.a} ${}": "1 ${context.a} ${}",
+		"${context.b} ${context.b}":      "${context.b} ${context.b} | ${context.b}: Path 'b' not found in context",
+		"${captured.x.output:lines:shell} x": "${captured.x.output:lines:shell} x | " +
+			"${captured.x.output:lines:shell}: only a run knows it",
+		"${captured.x.output:default=none}": "none",
+		"${prev.output?}${context.empty}":   "",
+		"${loop.elapsed} ${loop.name}":      "${loop.elapsed} l | ${loop.elapsed}: only a run knows it",
+		"${state.name} ${state.iteration}":  "s 1",
+		"${env.HOME} ${nowhere.x}": "/home ${nowhere.x} | ${nowhere.x}: ${nowhere.x} is not a template; " +
+			"for bash write $${nowhere.x}",
 	} {
-		got, err := simulate.Render(t.Context(), l, &fsm.State{Name: "s", Action: text}, values, func(name string) (string, bool) { return "/home", name == "HOME" }, nil)
+		got, err := simulate.Render(t.Context(), l, &fsm.State{Name: "s", Action: text}, values,
+			func(name string) (string, bool) { return "/home", name == "HOME" }, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +281,8 @@ func TestRender(t *testing.T) {
 		}
 	}
 	st := &fsm.State{Name: "s", Action: "${param.who} ${param.n}", Fragment: &fsm.Fragment{
-		Name: "f", Bindings: value.NewMap("who", "${context.a}", "n", "${captured.x.output}"), Parameters: []fsm.Parameter{{Name: "who", Type: "string"}, {Name: "n", Type: "string"}},
+		Name: "f", Bindings: value.NewMap("who", "${context.a}", "n", "${captured.x.output}"),
+		Parameters: []fsm.Parameter{{Name: "who", Type: "string"}, {Name: "n", Type: "string"}},
 	}}
 	got, err := simulate.Render(t.Context(), l, st, values, nil, nil)
 	if err != nil || got.Action != "1 ${captured.x.output}" || len(got.Unknown) != 1 {

@@ -97,7 +97,9 @@ func (w *watchpoint) begin() *engine.ForkBegin {
 // checkLive refuses what is not to be done for real.
 func (d *Desk) checkLive(l *fsm.Loop, lib fsm.Library, o *Replay, run persistence.Run, files []engine.StepFiles) error {
 	if len(files) == 0 {
-		return engine.Refuse(engine.NotFound, "the files of run %s are not on record, so nothing of it can be done for real again: that needs snapshots: git, or a run in a work tree of its own. To continue with the files as they are now: %s",
+		return engine.Refuse(engine.NotFound, "the files of run %s are not on record, so nothing of it can be done "+
+			"for real again: that needs snapshots: git, or a run in a work tree of its own. To continue with the "+
+			"files as they are now: %s",
 			run.ID, engine.Do(engine.OpFork, string(run.ID), engine.Setting{Name: engine.SetAt, Value: "STEP"}))
 	}
 	if o.Rerun {
@@ -106,7 +108,8 @@ func (d *Desk) checkLive(l *fsm.Loop, lib fsm.Library, o *Replay, run persistenc
 	for _, x := range Reachable(l, lib) {
 		for _, name := range x.Order {
 			if st := x.States[name]; st != nil && st.Once && st.Action != "" {
-				return engine.Refuse(engine.Undecided, "state %s of %s says idempotent: false, and would be done for real again; if that is wanted: %s",
+				return engine.Refuse(engine.Undecided, "state %s of %s says idempotent: false, and would be done "+
+					"for real again; if that is wanted: %s",
 					humanize.Quote(name), x.Name, engine.Setting{Name: engine.SetRerun})
 			}
 		}
@@ -115,13 +118,17 @@ func (d *Desk) checkLive(l *fsm.Loop, lib fsm.Library, o *Replay, run persistenc
 }
 
 // live says what is done for real from here on, and returns the request for it.
-func (d *Desk) live(ctx context.Context, o *Replay, records *project.Records, run persistence.Run, w *watchpoint) (*Live, error) {
+func (d *Desk) live(ctx context.Context, o *Replay, records *project.Records, run persistence.Run,
+	w *watchpoint,
+) (*Live, error) {
 	b := w.begin()
 	if b == nil {
-		return nil, engine.Refuse(engine.Failed, "the replay ended before its second step; to do all of it again: %s", engine.Do(engine.OpFork, string(run.ID), engine.Setting{Name: engine.SetAt, Value: "1"}))
+		return nil, engine.Refuse(engine.Failed, "the replay ended before its second step; to do all of it again: %s",
+			engine.Do(engine.OpFork, string(run.ID), engine.Setting{Name: engine.SetAt, Value: "1"}))
 	}
 	if b.Tree == "" {
-		return nil, engine.Refuse(engine.Failed, "the files before step %d are not known: part of what is done side by side before it is not on record", b.Step)
+		return nil, engine.Refuse(engine.Failed, "the files before step %d are not known: part of what is done side "+
+			"by side before it is not on record", b.Step)
 	}
 	known, err := d.Project.Pricer()
 	if err != nil {
@@ -138,10 +145,12 @@ func (d *Desk) live(ctx context.Context, o *Replay, records *project.Records, ru
 			from.Plus(cost)
 		}
 	}
-	terminal.Say(d.Out, "Steps 1 to %d were answered from the record. From step %d, %s, on actions are done for real, in a work tree of git.\n", b.Step-1, b.Step, b.State)
+	terminal.Say(d.Out, "Steps 1 to %d were answered from the record. From step %d, %s, on actions are done for "+
+		"real, in a work tree of git.\n", b.Step-1, b.Step, b.State)
 	what := "asked no agent"
 	if from.Asked() {
-		what = fmt.Sprintf("used %s and %s, for %s", humanize.Count(from.Prompts, "prompt"), humanize.Count(from.Judges, "judge"), from.Text())
+		what = fmt.Sprintf("used %s and %s, for %s", humanize.Count(from.Prompts, "prompt"),
+			humanize.Count(from.Judges, "judge"), from.Text())
 	}
 	terminal.Say(d.Out, "On record, run %s %s from its step %d on.\n", run.ID, what, b.Step)
 	definition := o.Definition
@@ -149,7 +158,8 @@ func (d *Desk) live(ctx context.Context, o *Replay, records *project.Records, ru
 		definition = engine.RecordedDefinition
 	}
 	return &Live{DryRun: o.DryRun, Fork: &engine.ForkRequest{
-		Run: string(run.ID), At: strconv.Itoa(b.Step), Definition: definition, Rerun: o.Rerun, Files: true, Begin: b, Tree: engine.TreeRequest{Asked: true, End: "keep"},
+		Run: string(run.ID), At: strconv.Itoa(b.Step), Definition: definition, Rerun: o.Rerun, Files: true, Begin: b,
+		Tree: engine.TreeRequest{Asked: true, End: "keep"},
 	}}, nil
 }
 

@@ -45,7 +45,10 @@ func namesOf(l *fsm.Loop, lib fsm.Library) knownNames {
 // checkCase reports names in a case that no state has.
 func checkCase(c *loopfile.Case, n knownNames) (problems []fsm.Problem) {
 	wrong := func(w loopfile.Word, text string) {
-		problems = append(problems, fsm.Problem{Pos: w.Pos, Severity: fsm.SeverityError, Rule: "unknown-state", Path: w.Path, Message: text})
+		problems = append(problems, fsm.Problem{
+			Pos: w.Pos, Severity: fsm.SeverityError, Rule: "unknown-state",
+			Path: w.Path, Message: text,
+		})
 	}
 	way := func(w loopfile.Word) {
 		if n.open {

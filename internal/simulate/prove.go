@@ -151,7 +151,8 @@ func (p *prover) comesOf(l *fsm.Loop, st *fsm.State) []string {
 		words = append(words, "yes")
 	}
 	if has(func(e ProofPath) bool {
-		return e.End == fsm.EndTerminal && e.Failed || e.End == fsm.EndCycle || e.End == fsm.EndStall || e.End == fsm.EndBudget || e.End == fsm.EndCostCeiling
+		return e.End == fsm.EndTerminal && e.Failed || e.End == fsm.EndCycle || e.End == fsm.EndStall ||
+			e.End == fsm.EndBudget || e.End == fsm.EndCostCeiling
 	}) {
 		words = append(words, "no")
 	}

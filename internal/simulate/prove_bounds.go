@@ -71,7 +71,8 @@ func (p *prover) items(r *Proof, st *fsm.State, one load) (load, bool) {
 	if st.Each.List == nil {
 		n = mostListed
 		if one.prompts > 0 {
-			r.graph.note("the number of items of " + st.Name + " is known only in a run: " + humanize.Count(mostListed, "item") + " is the most that a list can have")
+			r.graph.note("the number of items of " + st.Name + " is known only in a run: " +
+				humanize.Count(mostListed, "item") + " is the most that a list can have")
 		}
 	}
 	return load{prompts: times(n*int64(1+st.Each.Retries), one.prompts)}, false
@@ -86,7 +87,8 @@ func (p *prover) subloop(r *Proof, st *fsm.State) (load, bool) {
 		if st.Each.List != nil {
 			runs = int64(len(st.Each.List))
 		} else {
-			r.graph.note("the number of items of " + st.Name + " is known only in a run: " + humanize.Count(mostListed, "item") + " is the most that a list can have")
+			r.graph.note("the number of items of " + st.Name + " is known only in a run: " +
+				humanize.Count(mostListed, "item") + " is the most that a list can have")
 		}
 		runs *= int64(1 + st.Each.Retries)
 	}
@@ -94,7 +96,8 @@ func (p *prover) subloop(r *Proof, st *fsm.State) (load, bool) {
 		r.graph.note("of the sub-loop of " + st.Name + " nothing is known: " + err.Error())
 		return load{Unbounded, Unbounded}, false
 	}
-	return load{times(runs, inner.AllSteps.Most), times(runs, inner.Prompts.Most)}, inner.AllSteps.Exact && inner.Prompts.Exact && st.Each == nil
+	return load{times(runs, inner.AllSteps.Most), times(runs, inner.Prompts.Most)}, inner.AllSteps.Exact &&
+		inner.Prompts.Exact && st.Each == nil
 }
 
 func plus(a, b int64) int64 { return min(Unbounded, a+b) }
@@ -116,7 +119,10 @@ func (p *prover) bounds(r *Proof) {
 		return
 	}
 	use, sure := p.loads(r)
-	exact := sure && !g.coarse && len(g.notes) == 0 && l.Budget == nil && l.MaxEdgeRevisits >= l.MaxSteps && l.Stall == nil && l.MaxIterations == 0 && !slices.ContainsFunc(g.states, func(st *fsm.State) bool { return throttleOf(l, st) != nil })
+	exact := sure && !g.coarse && len(g.notes) == 0 && l.Budget == nil && l.MaxEdgeRevisits >= l.MaxSteps &&
+		l.Stall == nil && l.MaxIterations == 0 && !slices.ContainsFunc(g.states, func(st *fsm.State) bool {
+		return throttleOf(l, st) != nil
+	})
 	most, enough := r.walk(use)
 	exact = exact && enough
 	if l.MaxIterations > 0 && l.OnMaxIterations != "" {
@@ -137,7 +143,9 @@ func (p *prover) bounds(r *Proof) {
 		r.lower(counted, map[bool]string{true: "max_iterations", false: "max_edge_revisits"}[l.MaxIterations > 0])
 	}
 	if b := l.Budget; b != nil {
-		if b.Steps > 0 && l.OnBudget == "" && !l.Maintain && !slices.ContainsFunc(g.states, func(st *fsm.State) bool { return st.OnBudget != "" }) {
+		if b.Steps > 0 && l.OnBudget == "" && !l.Maintain && !slices.ContainsFunc(g.states, func(st *fsm.State) bool {
+			return st.OnBudget != ""
+		}) {
 			r.Steps.lower(int64(b.Steps), "budget.steps")
 			r.AllSteps.lower(int64(b.Steps), "budget.steps")
 		}
@@ -226,11 +234,14 @@ func (g *proofGraph) flat() *flatGraph {
 	return f
 }
 
-// longest returns the most steps that a run can take by max_steps alone, and the most of a weight that all visits of a run
-// have together; at the cap, the weight of those runs that come to it. known is false if that takes too long.
+// longest returns the most steps that a run can take by max_steps alone, and the most of a weight that all
+// visits of a run have together; at the cap, the weight of those runs that come to it. known is false if that
+// takes too long.
 //
 // For each number of steps, and each visit that can be the next one then, it has the most that was used before.
-func (f *flatGraph) longest(start int32, cap int, weight func(n int32) int64) (steps int, most, atCap int64, capped, known bool) {
+func (f *flatGraph) longest(start int32, cap int, weight func(n int32) int64) (steps int, most, atCap int64,
+	capped, known bool,
+) {
 	own := make([]int64, len(f.kind))
 	now, next := make([]int64, len(f.kind)), make([]int64, len(f.kind))
 	for n := range own {
@@ -282,8 +293,8 @@ func (f *flatGraph) longest(start int32, cap int, weight func(n int32) int64) (s
 	return steps, most, atCap, capped, true
 }
 
-// walk returns the most that a run can use by max_steps alone. It reports false if that takes too long; the answer is then
-// an upper bound.
+// walk returns the most that a run can use by max_steps alone. It reports false if that takes too long; the
+// answer is then an upper bound.
 func (r *Proof) walk(use []load) (most used, exact bool) {
 	g, inner := r.graph, false
 	of := func(n int32) (u load) {
@@ -293,7 +304,9 @@ func (r *Proof) walk(use []load) (most used, exact bool) {
 		return u
 	}
 	f := g.flat()
-	steps, prompts, last, capped, known := f.longest(g.start, r.Loop.MaxSteps, func(n int32) int64 { return of(n).prompts })
+	steps, prompts, last, capped, known := f.longest(g.start, r.Loop.MaxSteps, func(n int32) int64 {
+		return of(n).prompts
+	})
 	if !known {
 		return r.roughly(use), false
 	}
@@ -304,7 +317,9 @@ func (r *Proof) walk(use []load) (most used, exact bool) {
 		inner = inner || u.steps > 0
 	}
 	if inner {
-		_, most.steps, end.steps, _, _ = f.longest(g.start, r.Loop.MaxSteps, func(n int32) int64 { return plus(1, of(n).steps) })
+		_, most.steps, end.steps, _, _ = f.longest(g.start, r.Loop.MaxSteps, func(n int32) int64 {
+			return plus(1, of(n).steps)
+		})
 	}
 	exact = true
 	if capped && r.Loop.OnMaxSteps != "" {
@@ -319,7 +334,8 @@ func (r *Proof) handle(most *used, handler string, use []load) bool {
 	exact := true
 	most.entered++
 	most.steps = plus(most.steps, 1)
-	if slices.ContainsFunc(r.graph.states, func(st *fsm.State) bool { return st.Loop != "" }) { // the state after it may act once more
+	// the state after it may act once more
+	if slices.ContainsFunc(r.graph.states, func(st *fsm.State) bool { return st.Loop != "" }) {
 		most.entered, most.steps, exact = most.entered+1, plus(most.steps, 1), false
 		worst := int64(0)
 		for i, st := range r.graph.states {

@@ -7,8 +7,8 @@ import (
 	"loops/fsm"
 )
 
-// The counts of a [budgetSearch]: whether on_budget of the loop was taken, steps, prompts, and the prompts of each state
-// with a budget of its own.
+// The counts of a [budgetSearch]: whether on_budget of the loop was taken, steps, prompts, and the prompts of
+// each state with a budget of its own.
 const (
 	countRouted = iota
 	countSteps
@@ -16,8 +16,9 @@ const (
 	countOwn
 )
 
-// A budgetSearch finds where a run can reach a budget. Steps and prompts are counted up to their limits. One prompt may use
-// all of cost_usd and tokens, and one visit all of wall, so that for these it counts whether there was one.
+// A budgetSearch finds where a run can reach a budget. Steps and prompts are counted up to their limits. One
+// prompt may use all of cost_usd and tokens, and one visit all of wall, so that for these it counts whether
+// there was one.
 type budgetSearch struct {
 	g      *proofGraph
 	use    []load
@@ -52,7 +53,8 @@ type budgetSearch struct {
 	over   bool        // max_iterations may end a run
 	// the state of on_max_iterations is entered; handling: that of a limit is looked at
 	overFlush, handling bool
-	cut                 bool // there was more than could be looked at: if sparse, all further; else what was reached before with fewer steps
+	// there was more than could be looked at: if sparse, all further; else what was reached before with fewer steps
+	cut bool
 
 	at        map[int32]bool     // visits at which a budget can be reached
 	enters    map[proofNode]bool // visits that are entered
@@ -60,15 +62,16 @@ type budgetSearch struct {
 	first     map[int32]int32    // of each state that is, the visit and counts with which it is entered first
 	capped    bool               // max_steps may end a run
 	flush     bool               // the state of on_max_steps is entered
-	last      int                // steps of the shortest run that a budget ends in that state, or before it; 0 = it ends none
-	hit       []visitStep        // the shortest path on which a budget ends a run before; nil = none does
+	// steps of the shortest run that a budget ends in that state, or before it; 0 = it ends none
+	last int
+	hit  []visitStep // the shortest path on which a budget ends a run before; nil = none does
 }
 
 // mostCounted is how many pairs of a visit and counts a budgetSearch looks at.
 const mostCounted = 4_000_000
 
-// budgets finds where budgets can be reached, and takes the other edges of on_budget out of the graph. It finds too what
-// max_iterations keeps from runs.
+// budgets finds where budgets can be reached, and takes the other edges of on_budget out of the graph. It finds
+// too what max_iterations keeps from runs.
 func (p *prover) budgets(r *Proof) {
 	g := r.graph
 	r.use, _ = p.loads(r)
@@ -128,8 +131,13 @@ func (s *budgetSearch) counts() bool {
 		}
 		return 1
 	}
-	limits := s.g.l.Budget != nil || slices.ContainsFunc(s.g.states, func(st *fsm.State) bool { return st.Budget != nil })
-	sizes := []int64{map[bool]int64{true: 2, false: 1}[limits], values(int64(b.Steps), b.Wall > 0), values(int64(b.Prompts), b.CostUSD > 0 || b.Tokens > 0)}
+	limits := s.g.l.Budget != nil || slices.ContainsFunc(s.g.states, func(st *fsm.State) bool {
+		return st.Budget != nil
+	})
+	sizes := []int64{
+		map[bool]int64{true: 2, false: 1}[limits], values(int64(b.Steps), b.Wall > 0),
+		values(int64(b.Prompts), b.CostUSD > 0 || b.Tokens > 0),
+	}
 	s.own = make([]int, len(s.g.states))
 	for i, st := range s.g.states {
 		if st.Budget != nil {
@@ -210,8 +218,8 @@ func (s *budgetSearch) search() {
 	}
 }
 
-// reach notes what was reached from another visit by an edge; nil = a budget leads there. counted: max_edge_revisits counts
-// that. A state that is known only in a run is left at once.
+// reach notes what was reached from another visit by an edge; nil = a budget leads there. counted:
+// max_edge_revisits counts that. A state that is known only in a run is left at once.
 func (s *budgetSearch) reach(n, q, from, depth int32, by *proofEdge, counted bool) {
 	any := s.g.nodes[n].state < 0
 	taken := int32(0)
@@ -321,7 +329,9 @@ func (s *budgetSearch) visit(at int32) {
 		for inner := int64(0); ; inner++ {
 			to := s.add(now, countSteps, inner)
 			for k := range s.g.edges[n] {
-				if e := &s.g.edges[n][k]; s.leaves(e) && (sent >= least && (sent >= total || !s.g.retries(n, e.word)) || e.fails && !s.strict) { // a prompt that is refused is not counted
+				// a prompt that is refused is not counted
+				if e := &s.g.edges[n][k]; s.leaves(e) &&
+					(sent >= least && (sent >= total || !s.g.retries(n, e.word)) || e.fails && !s.strict) {
 					s.reach(e.to, to, at, depth+1, e, !st.Terminal)
 				}
 			}
@@ -533,7 +543,8 @@ func (s *budgetSearch) pathTo(at int32, entered bool) []visitStep {
 		if v := s.node(from); !s.g.passing(v) && (!s.limit[at] || s.depth[from] < s.depth[at]) {
 			step := visitStep{node: v, word: onBudget, kind: byLimit, into: s.g.nodes[s.node(at)].state + 1}
 			for _, e := range s.g.edges[v] {
-				if !s.limit[at] && e.word != onBudget && (e.to == s.node(at) || step.word == onBudget && s.g.nodes[e.to].state < 0) {
+				if !s.limit[at] && e.word != onBudget &&
+					(e.to == s.node(at) || step.word == onBudget && s.g.nodes[e.to].state < 0) {
 					step.word, step.kind = e.word, e.kind
 				}
 			}

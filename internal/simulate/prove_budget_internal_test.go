@@ -40,8 +40,8 @@ func budgeted(r *rand.Rand, l *fsm.Loop) {
 	}
 }
 
-// TestProofOfBudgets compares where random loops can reach their budgets with all runs that they can have: whether a budget
-// ends a run, by which shortest path, which states only on_budget leads to, and which properties hold.
+// TestProofOfBudgets compares where random loops can reach their budgets with all runs that they can have:
+// whether a budget ends a run, by which shortest path, which states only on_budget leads to, and which properties hold.
 func TestProofOfBudgets(t *testing.T) {
 	t.Parallel()
 	ends := 0
@@ -71,7 +71,8 @@ func TestProofOfBudgets(t *testing.T) {
 			told = p.Ends[i].Steps
 		}
 		if told != shortest {
-			t.Errorf("machine %d: a budget ends a run after %d steps, and the proof says after %d\n%s", seed, shortest, told, shownLoop(l))
+			t.Errorf("machine %d: a budget ends a run after %d steps, and the proof says after %d\n%s", seed,
+				shortest, told, shownLoop(l))
 		}
 		for _, name := range l.Order {
 			if never := slices.Contains(p.Never, name); never == entered[name] {
@@ -80,7 +81,8 @@ func TestProofOfBudgets(t *testing.T) {
 		}
 		for i, c := range p.Checked {
 			if c.Unknown || c.Holds == broken[i] {
-				t.Errorf("machine %d: %s: the proof says that it holds: %v (unknown: %v), and it is broken: %v\n%s", seed, c.Property, c.Holds, c.Unknown, broken[i], shownLoop(l))
+				t.Errorf("machine %d: %s: the proof says that it holds: %v (unknown: %v), and it is broken: %v\n%s",
+					seed, c.Property, c.Holds, c.Unknown, broken[i], shownLoop(l))
 			}
 		}
 		if shortest >= 0 {

@@ -2,8 +2,8 @@ package simulate
 
 import "loops/fsm"
 
-// skip goes to the last steps before max_steps once the search repeats itself: what can be reached after a step is what could be
-// reached two steps before, so that all that follows is known.
+// skip goes to the last steps before max_steps once the search repeats itself: what can be reached after a step
+// is what could be reached two steps before, so that all that follows is known.
 func (s *budgetSearch) skip() {
 	if s.sparse || s.cut {
 		return
@@ -22,8 +22,8 @@ func (s *budgetSearch) skip() {
 	s.kept = [2]int{}
 }
 
-// watched has the monitor see that a state is entered. It returns the counts with what it remembers, and reports false where
-// nothing can be found any more on that path.
+// watched has the monitor see that a state is entered. It returns the counts with what it remembers, and
+// reports false where nothing can be found any more on that path.
 func (s *budgetSearch) watched(at, q int32, st *fsm.State) (next int32, goes bool) {
 	if s.watch == nil {
 		return q, true
@@ -43,7 +43,8 @@ func (s *budgetSearch) watched(at, q int32, st *fsm.State) (next int32, goes boo
 	return q, false
 }
 
-// leadsNowhere follows the verdicts of a state that lead nowhere, which end the run. acts says that a budget lets the state act.
+// leadsNowhere follows the verdicts of a state that lead nowhere, which end the run. acts says that a budget
+// lets the state act.
 func (s *budgetSearch) leadsNowhere(at int32, acts bool) {
 	for _, e := range s.g.ends[s.node(at)] {
 		if e.end == fsm.EndCycle && (s.cycled == nil || s.length(at, true) < len(s.cycled)) {
@@ -68,13 +69,14 @@ func (s *budgetSearch) endsWatched(at int32, entered bool, end string) {
 	}
 }
 
-// handled has the monitor see the state that is entered once when max_steps is reached. spent says that a budget ends the run
-// there.
+// handled has the monitor see the state that is entered once when max_steps is reached. spent says that a
+// budget ends the run there.
 func (s *budgetSearch) handled(at int32, st *fsm.State, i int32, end string, spent bool) {
 	if s.watch == nil || s.broken != nil {
 		return
 	}
-	if _, broken, done := s.watch.enter(s.get(s.countsOf(at), s.counted), st); broken || s.watch.ends && !done && !spent {
+	if _, broken, done := s.watch.enter(s.get(s.countsOf(at), s.counted), st); broken || s.watch.ends && !done &&
+		!spent {
 		path := append(s.pathTo(at, false), visitStep{node: s.g.node(proofNode{state: i})})
 		s.broken = &found{path: path, end: end, before: s.node(at) + 1}
 	}

@@ -24,8 +24,8 @@ type DeskProof struct {
 	JSON           bool
 }
 
-// Prove proves a loop and prints what holds of all its runs; with JSON it returns an [api.Proven]. It reports false if a
-// property is broken, or steps or prompts have no bound.
+// Prove proves a loop and prints what holds of all its runs; with JSON it returns an [api.Proven]. It reports
+// false if a property is broken, or steps or prompts have no bound.
 func (d *Desk) Prove(ctx context.Context, o *DeskProof) (answer any, good bool, err error) {
 	r, err := d.Subject(o.Name, nil, o.Context, project.Overrides{}, o.JSON || o.Quiet || o.Counterexample > 0)
 	if err != nil {
@@ -33,7 +33,8 @@ func (d *Desk) Prove(ctx context.Context, o *DeskProof) (answer any, good bool, 
 	}
 	p := Prove(r.Loop, r.library)
 	if o.Counterexample > len(p.Checked) {
-		return nil, false, engine.Misuse("prove", "there is no property %d: the loop has %s", o.Counterexample, humanize.Count(len(p.Checked), "property"))
+		return nil, false, engine.Misuse("prove", "there is no property %d: the loop has %s", o.Counterexample,
+			humanize.Count(len(p.Checked), "property"))
 	}
 	scripts := make([][]string, len(p.Checked))
 	for i := range p.Checked {
@@ -53,9 +54,11 @@ func (d *Desk) Prove(ctx context.Context, o *DeskProof) (answer any, good bool, 
 			}
 			return nil, true, nil
 		case c.Holds:
-			return nil, false, engine.Misuse("prove", "the property %d holds: %s", o.Counterexample, c.Property.String())
+			return nil, false, engine.Misuse("prove", "the property %d holds: %s", o.Counterexample,
+				c.Property.String())
 		}
-		return nil, false, engine.Refuse(engine.Failed, "verdicts alone do not break the property %d: %s", o.Counterexample, brokenBy(&c))
+		return nil, false, engine.Refuse(engine.Failed, "verdicts alone do not break the property %d: %s",
+			o.Counterexample, brokenBy(&c))
 	}
 	if o.JSON {
 		return proven(p, scripts), good, nil
@@ -68,7 +71,8 @@ func (d *Desk) Prove(ctx context.Context, o *DeskProof) (answer any, good bool, 
 func (d *Desk) walk(ctx context.Context, r *Subject, replies Replies, observe func(fsm.Event)) (fsm.Outcome, error) {
 	verify, _ := d.Getenv(engine.EnvVerify)
 	return Simulate(ctx, Simulation{
-		Loop: r.Loop, Values: r.Values.Clone(), Library: r.library, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(), Lessons: r.Lessons(),
+		Loop: r.Loop, Values: r.Values.Clone(), Library: r.library, Files: action.Files{Dir: r.project.WorkDir()},
+		Dir: r.project.WorkDir(), Lessons: r.Lessons(),
 		Getenv: d.Getenv, Replies: replies, Observe: observe, Verify: verify == "1",
 	})
 }
@@ -100,7 +104,8 @@ func (r *Proof) Summary() (lines [2]string) {
 	case len(wrong) > 0:
 		lines[1] = strings.Join(wrong, "; ")
 	case n > 0:
-		lines[1] = humanize.Count(n, "property") + map[bool]string{true: " holds; ", false: " hold; "}[n == 1] + r.repeatText()
+		lines[1] = humanize.Count(n, "property") + map[bool]string{true: " holds; ", false: " hold; "}[n == 1] +
+			r.repeatText()
 	default:
 		lines[1] = r.repeatText()
 	}
@@ -229,7 +234,8 @@ func (d *Desk) printProof(r *Subject, o *DeskProof, p *Proof, scripts [][]string
 			terminal.Say(w, "    Verdicts alone do not lead there, so there is no script for loops simulate.\n")
 			continue
 		}
-		terminal.Say(w, "    loops prove %s --counterexample %d | loops simulate %s --script -\n", humanize.ShellWord(o.Name), i+1, humanize.ShellWord(o.Name))
+		terminal.Say(w, "    loops prove %s --counterexample %d | loops simulate %s --script -\n",
+			humanize.ShellWord(o.Name), i+1, humanize.ShellWord(o.Name))
 	}
 	if len(p.Notes) > 0 && !o.Quiet {
 		terminal.Say(w, "\nTaken as possible, because only a run knows:\n")
@@ -275,7 +281,8 @@ func proven(p *Proof, scripts [][]string) api.Proven {
 	o := api.Proven{
 		Loop: p.Loop.Name, File: p.Loop.File, Bounded: p.Bounded(), Holds: p.Kept(),
 		Steps: p.Steps.object(), AllSteps: p.AllSteps.object(), Prompts: p.Prompts.object(),
-		Repeats: orNone(p.Cycle), Ends: pathObjects(p.Ends), AfterFail: pathObjects(p.Failing), Never: orNone(p.Never), MayWait: orNone(p.Waits),
+		Repeats: orNone(p.Cycle), Ends: pathObjects(p.Ends), AfterFail: pathObjects(p.Failing),
+		Never: orNone(p.Never), MayWait: orNone(p.Waits),
 		Properties: []api.ProvenProperty{}, Notes: orNone(p.Notes),
 	}
 	if p.Limited {
@@ -304,7 +311,10 @@ func orNone(list []string) []string {
 func pathObjects(paths []ProofPath) []api.ProvenPath {
 	out := make([]api.ProvenPath, len(paths))
 	for i, p := range paths {
-		out[i] = api.ProvenPath{End: api.Text(p.End), Failure: p.Failed, Steps: p.Steps, States: orNone(p.States), Words: orNone(p.Words)}
+		out[i] = api.ProvenPath{
+			End: api.Text(p.End), Failure: p.Failed, Steps: p.Steps, States: orNone(p.States),
+			Words: orNone(p.Words),
+		}
 	}
 	return out
 }

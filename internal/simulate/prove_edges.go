@@ -7,12 +7,12 @@ import (
 	"loops/fsm"
 )
 
-// A position is what a [budgetSearch] reached: a visit, its counts, how often edges were taken before, as a number of edgeCounts, and
-// how many states were entered before.
+// A position is what a [budgetSearch] reached: a visit, its counts, how often edges were taken before, as a
+// number of edgeCounts, and how many states were entered before.
 type position struct{ n, q, taken, depth int32 }
 
-// mostPositions is how many positions are looked at where max_edge_revisits is counted, and mostTaken how many bytes all of their
-// counts have.
+// mostPositions is how many positions are looked at where max_edge_revisits is counted, and mostTaken how many
+// bytes all of their counts have.
 const (
 	mostPositions = 200_000
 	mostTaken     = 64 << 20
@@ -85,7 +85,10 @@ type edgeCounts struct {
 }
 
 func newEdgeCounts(g *proofGraph) *edgeCounts {
-	c := &edgeCounts{most: g.l.MaxEdgeRevisits, of: []string{""}, known: map[string]int32{"": 0}, after: map[[3]int32]int32{}, cyclic: map[edgePair]bool{}}
+	c := &edgeCounts{
+		most: g.l.MaxEdgeRevisits, of: []string{""}, known: map[string]int32{"": 0},
+		after: map[[3]int32]int32{}, cyclic: map[edgePair]bool{},
+	}
 	of, _ := g.components()
 	var add func(n int32, to int32)
 	add = func(n, to int32) {
@@ -151,10 +154,11 @@ func (c *edgeCounts) add(text string, from, to int32) int32 {
 }
 
 // mayRevisit is the note where it is not known whether max_edge_revisits lets a run do something.
-const mayRevisit = "max_edge_revisits may keep runs from what a long path leads to: what is said of it is an upper bound"
+const mayRevisit = "max_edge_revisits may keep runs from what a long path leads to: what is said of it is " +
+	"an upper bound"
 
-// search walks through all that a run can come to within its budgets, and within max_edge_revisits if revisits. It reports false
-// if that is too much.
+// search walks through all that a run can come to within its budgets, and within max_edge_revisits if revisits.
+// It reports false if that is too much.
 func (r *Proof) search(m *monitor, sparse, revisits bool) (*budgetSearch, bool) {
 	s := &budgetSearch{g: r.graph, use: r.use, strict: r.strict, watch: m, sparse: sparse}
 	if !s.counts() {
@@ -167,8 +171,8 @@ func (r *Proof) search(m *monitor, sparse, revisits bool) (*budgetSearch, bool) 
 	return s, s.broken != nil || !s.cut
 }
 
-// revisited reports whether a path takes an edge more often than max_edge_revisits allows. before is the visit before which a
-// limit ends it, and one more; 0 = none does, and its last state was entered.
+// revisited reports whether a path takes an edge more often than max_edge_revisits allows. before is the visit
+// before which a limit ends it, and one more; 0 = none does, and its last state was entered.
 func (g *proofGraph) revisited(path []visitStep, before int32) bool {
 	if len(path) <= g.l.MaxEdgeRevisits {
 		return false
@@ -204,7 +208,8 @@ func (g *proofGraph) revisited(path []visitStep, before int32) bool {
 	return false
 }
 
-// revisits finds what max_edge_revisits keeps from runs. What was found without it stays where no path needs an edge too often.
+// revisits finds what max_edge_revisits keeps from runs. What was found without it stays where no path needs an
+// edge too often.
 func (r *Proof) revisits() {
 	l := r.Loop
 	if l.MaxEdgeRevisits >= l.MaxSteps || r.Cycles == 0 {
@@ -229,7 +234,10 @@ func (r *Proof) revisits() {
 		path := r.graph.pathOf(s.cycled, fsm.EndCycle, true)
 		r.cycled = &path
 	}
-	plain := &budgetSearch{g: r.graph, use: r.use, strict: r.strict, plain: true, sparse: true, taken: newEdgeCounts(r.graph)}
+	plain := &budgetSearch{
+		g: r.graph, use: r.use, strict: r.strict, plain: true, sparse: true,
+		taken: newEdgeCounts(r.graph),
+	}
 	plain.counts()
 	plain.search()
 	r.plainly = plain.first
@@ -245,7 +253,9 @@ func (r *Proof) doubtful() bool {
 	if r.exceeding != nil && g.revisited(r.exceeding, 0) {
 		return true
 	}
-	takes := []func(*proofEdge) bool{func(*proofEdge) bool { return true }, func(e *proofEdge) bool { return e.kind == byVerdict }}
+	takes := []func(*proofEdge) bool{func(*proofEdge) bool { return true }, func(e *proofEdge) bool {
+		return e.kind == byVerdict
+	}}
 	if g.mostVisits() <= r.Loop.MaxEdgeRevisits { // a shortest path has no visit twice
 		takes = nil
 	}
@@ -289,7 +299,8 @@ func (g *proofGraph) lasts() bool {
 	for step := 0; step < g.l.MaxSteps; step++ {
 		var best *proofEdge
 		least := func(e *proofEdge) int {
-			return 2*taken[edgePair{g.nodes[at].state, g.nodes[e.to].state}] + map[bool]int{true: 0, false: 1}[of[e.to] == of[at]]
+			return 2*taken[edgePair{g.nodes[at].state, g.nodes[e.to].state}] +
+				map[bool]int{true: 0, false: 1}[of[e.to] == of[at]]
 		}
 		for i := range g.edges[at] {
 			if e := &g.edges[at][i]; !g.passing(e.to) && !g.terminal(e.to) && (best == nil || least(e) < least(best)) {

@@ -1,11 +1,13 @@
 package simulate
 
-// entries are the states that budgets let a run enter, each with a shortest path, which is made when it is asked for: of a loop of
+// entries are the states that budgets let a run enter, each with a shortest path, which is made when it is
+// asked for: of a loop of
 // 10,000 states all paths together are long, and few are shown.
 type entries struct {
 	s  *budgetSearch
 	at map[proofNode]int32 // the numbers of visits now; nil = those of s
-	ok []int8              // of what s reached: whether all visits of the path before it have a number; 0 = not known yet
+	// of what s reached: whether all visits of the path before it have a number; 0 = not known yet
+	ok []int8
 }
 
 // renumber has paths use the numbers that visits have now. A path with a visit that has none is none.
@@ -68,8 +70,8 @@ func (s *budgetSearch) steps(from, to int32) bool {
 	return !s.g.passing(s.node(from)) && (!s.limit[to] || s.depth[from] < s.depth[to])
 }
 
-// revisited reports whether one of the paths takes an edge more often than max_edge_revisits allows. It walks through all paths
-// together, and looks at those alone that enter a state so often.
+// revisited reports whether one of the paths takes an edge more often than max_edge_revisits allows. It walks
+// through all paths together, and looks at those alone that enter a state so often.
 func (x *entries) revisited(g *proofGraph) bool {
 	if x == nil {
 		return false

@@ -1,7 +1,7 @@
 package simulate
 
-// follows are what positions lead to, as it was found when they were visited first: all else that is to be found there was found
-// then. A later visit only goes on to the next layer.
+// follows are what positions lead to, as it was found when they were visited first: all else that is to be
+// found there was found then. A later visit only goes on to the next layer.
 type follows struct {
 	of   [][]int32 // by position: what it leads to, twice, and one more where a step is taken; nil = that is not known
 	none []int32   // of a position that leads nowhere
@@ -65,8 +65,8 @@ func (s *budgetSearch) isNew(at, depth int32, any bool) bool {
 	return true
 }
 
-// again follows what a position leads to that was visited before, unless the search was cut. It reports false if the position is to be
-// visited.
+// again follows what a position leads to that was visited before, unless the search was cut. It reports false
+// if the position is to be visited.
 func (s *budgetSearch) again(at int32) bool {
 	if s.cut && !s.sparse && s.follow.was[at] {
 		return true

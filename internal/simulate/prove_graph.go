@@ -53,8 +53,8 @@ type proofNode struct {
 	state int32 // -1 = a state that is known only in a run
 	again int32 // entries of the same stay before this one; spent = it is not entered, because max_retries is used up
 	held  int32 // answers in a row by which the judge abstained
-	// by how many the entries of the same stay are less than again: what a budget kept from being made counts as a retry, and
-	// retries begin to count again where they are used up. Of a spent visit, minus the entries.
+	// by how many the entries of the same stay are less than again: what a budget kept from being made counts
+	// as a retry, and retries begin to count again where they are used up. Of a spent visit, minus the entries.
 	missed int32
 }
 
@@ -169,7 +169,8 @@ func triesOf(st *fsm.State) int {
 
 // actsAlone reports whether a visit to the state does one action, which may be tried again.
 func actsAlone(st *fsm.State) bool {
-	return st.Action != "" && st.Loop == "" && st.Await == nil && st.Each == nil && st.Branches == nil && (st.Next != "" || fsm.KindOf(st) != fsm.KindContract)
+	return st.Action != "" && st.Loop == "" && st.Await == nil && st.Each == nil && st.Branches == nil &&
+		(st.Next != "" || fsm.KindOf(st) != fsm.KindContract)
 }
 
 // expand adds what follows a visit.
@@ -391,7 +392,10 @@ func (g *proofGraph) follow(n int32, slot, word string, kind edgeKind, often edg
 			g.link(n, proofEdge{to: g.node(g.unentered(v)), kind: kind, word: word, often: often})
 		}
 		if g.coarse && g.states[to].MaxRetries > 0 {
-			g.link(n, proofEdge{to: g.node(proofNode{state: to, again: spent}), kind: byLimit, word: word, often: often})
+			g.link(n, proofEdge{
+				to: g.node(proofNode{state: to, again: spent}), kind: byLimit, word: word,
+				often: often,
+			})
 		}
 	}
 	if int(next.again-next.missed) > g.l.MaxEdgeRevisits {
@@ -451,7 +455,8 @@ func (g *proofGraph) link(n int32, e proofEdge) {
 	for i := range g.edges[n] {
 		if old := &g.edges[n][i]; old.to == e.to {
 			tried := g.retries(n, old.word) && !g.retries(n, e.word)
-			if e.kind < old.kind || e.kind == old.kind && tried || old.word == onBudget { // a budget may have to be left out
+			// a budget may have to be left out
+			if e.kind < old.kind || e.kind == old.kind && tried || old.word == onBudget {
 				old.kind, old.word = e.kind, e.word
 			}
 			old.often, old.fails = max(old.often, e.often), old.fails || e.fails

@@ -19,7 +19,10 @@ import (
 // too.
 func randomLoop(r *rand.Rand, counters bool) *fsm.Loop {
 	n := 1 + r.IntN(5)
-	l := &fsm.Loop{Name: "random", File: "random.yaml", Initial: "a", States: map[string]*fsm.State{}, MaxSteps: 1 + r.IntN(6), MaxEdgeRevisits: 100}
+	l := &fsm.Loop{
+		Name: "random", File: "random.yaml", Initial: "a", States: map[string]*fsm.State{},
+		MaxSteps: 1 + r.IntN(6), MaxEdgeRevisits: 100,
+	}
 	for i := range n {
 		l.Order = append(l.Order, string(rune('a'+i)))
 	}
@@ -31,7 +34,10 @@ func randomLoop(r *rand.Rand, counters bool) *fsm.Loop {
 	l.States["end"] = &fsm.State{Name: "end", Terminal: true}
 	any := func() string { return l.Order[r.IntN(len(l.Order))] }
 	for _, name := range l.Order[:n] {
-		st := &fsm.State{Name: name, Action: "true", ActionType: "shell", On: map[string]string{}, Evaluate: &fsm.Evaluate{Type: "exit_code"}}
+		st := &fsm.State{
+			Name: name, Action: "true", ActionType: "shell", On: map[string]string{},
+			Evaluate: &fsm.Evaluate{Type: "exit_code"},
+		}
 		if r.IntN(3) == 0 {
 			st.ActionType = "prompt"
 		}
@@ -173,10 +179,13 @@ func allWalks(t *testing.T, l *fsm.Loop, f func(walked)) bool {
 
 func shownLoop(l *fsm.Loop) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "max_steps %d on %q edges %d budget %+v on %q maintain %v %d\n", l.MaxSteps, l.OnMaxSteps, l.MaxEdgeRevisits, l.Budget, l.OnBudget, l.Maintain, l.MaxIterations)
+	fmt.Fprintf(&b, "max_steps %d on %q edges %d budget %+v on %q maintain %v %d\n", l.MaxSteps, l.OnMaxSteps,
+		l.MaxEdgeRevisits, l.Budget, l.OnBudget, l.Maintain, l.MaxIterations)
 	for _, name := range l.Order {
 		st := l.States[name]
-		fmt.Fprintf(&b, "  %s %s terminal %v next %q budget %+v %q on %v retries %d %q throttle %+v %q retry %+v\n", name, st.ActionType, st.Terminal, st.Next, st.Budget, st.OnBudget, st.On, st.MaxRetries, st.OnRetryExhausted, st.Throttle, st.OnThrottleHard, st.Retry)
+		fmt.Fprintf(&b, "  %s %s terminal %v next %q budget %+v %q on %v retries %d %q throttle %+v %q retry %+v\n",
+			name, st.ActionType, st.Terminal, st.Next, st.Budget, st.OnBudget, st.On, st.MaxRetries,
+			st.OnRetryExhausted, st.Throttle, st.OnThrottleHard, st.Retry)
 	}
 	return b.String()
 }
@@ -263,7 +272,8 @@ func compareProof(t *testing.T, seed int, l *fsm.Loop) {
 		return
 	}
 	if p.Steps.Exact && int64(steps) != p.Steps.Most || p.Prompts.Exact && int64(prompts) != p.Prompts.Most {
-		fail("at most %d steps and %d prompts are taken, and the exact bounds are %+v and %+v", steps, prompts, p.Steps, p.Prompts)
+		fail("at most %d steps and %d prompts are taken, and the exact bounds are %+v and %+v", steps, prompts,
+			p.Steps, p.Prompts)
 	}
 	if seed%2 == 0 && !p.Steps.Exact {
 		fail("the bound without counters is not exact: %+v", p.Steps)
@@ -293,9 +303,11 @@ func compareProof(t *testing.T, seed int, l *fsm.Loop) {
 			continue
 		}
 		lines, ok := p.Scenario(i, func(replies Replies, observe func(fsm.Event)) (fsm.Outcome, error) {
-			return Simulate(context.Background(), Simulation{Loop: l, Values: value.NewMap(), Files: noneOf{}, Replies: replies, Observe: observe})
+			return Simulate(context.Background(),
+				Simulation{Loop: l, Values: value.NewMap(), Files: noneOf{}, Replies: replies, Observe: observe})
 		})
-		if l.Budget != nil && (len(lines) == 0 || tries) { // it ends each run before a verdict, or by the prompts of retries
+		// it ends each run before a verdict, or by the prompts of retries
+		if l.Budget != nil && (len(lines) == 0 || tries) {
 			continue
 		}
 		if !ok {

@@ -20,7 +20,9 @@ type Checked struct {
 func monitorOf(p fsm.Property) monitor {
 	switch p.Kind {
 	case fsm.PropertyAlways:
-		return monitor{states: 1, ends: true, enter: func(q int32, st *fsm.State) (int32, bool, bool) { return q, false, st.Name == p.State }}
+		return monitor{states: 1, ends: true, enter: func(q int32, st *fsm.State) (int32, bool, bool) {
+			return q, false, st.Name == p.State
+		}}
 	case fsm.PropertyAtMost:
 		return monitor{states: int32(p.Times) + 1, enter: func(q int32, st *fsm.State) (int32, bool, bool) { //nolint:gosec // at most 1,000
 			if st.Name != p.State {
@@ -40,21 +42,24 @@ func inPasses(m monitor, l *fsm.Loop) monitor {
 		return m
 	}
 	most, handler := int32(min(l.MaxIterations, l.MaxSteps+1)), l.States[l.OnMaxIterations] //nolint:gosec // a product that is too large is refused
-	return monitor{states: m.states * (most + 1), ends: m.ends, enter: func(q int32, st *fsm.State) (int32, bool, bool) {
-		own, pass := q/(most+1), q%(most+1)
-		if pass == most { // another state is entered instead, or none
-			if handler == nil {
-				return q, m.ends, true
+	return monitor{
+		states: m.states * (most + 1), ends: m.ends,
+		enter: func(q int32, st *fsm.State) (int32, bool, bool) {
+			own, pass := q/(most+1), q%(most+1)
+			if pass == most { // another state is entered instead, or none
+				if handler == nil {
+					return q, m.ends, true
+				}
+				_, broken, done := m.enter(own, handler)
+				return q, broken || m.ends && !done, true
 			}
-			_, broken, done := m.enter(own, handler)
-			return q, broken || m.ends && !done, true
-		}
-		next, broken, done := m.enter(own, st)
-		if st.Terminal {
-			pass++
-		}
-		return next*(most+1) + pass, broken, done
-	}}
+			next, broken, done := m.enter(own, st)
+			if st.Terminal {
+				pass++
+			}
+			return next*(most+1) + pass, broken, done
+		},
+	}
 }
 
 // properties checks the properties of the loop.
@@ -73,7 +78,8 @@ func (r *Proof) properties() {
 func (r *Proof) check(m monitor) (hit *found, known bool) {
 	hit, known = r.breach(m)
 	within := false
-	if r.enters != nil { // exact, where the graph is not: a limit leads to another state before its own is entered, which takes no step
+	// exact, where the graph is not: a limit leads to another state before its own is entered, which takes no step
+	if r.enters != nil {
 		if counted, sure := r.search(&m, false, false); sure {
 			hit, known, within = counted.broken, true, true
 		}
@@ -84,7 +90,8 @@ func (r *Proof) check(m monitor) (hit *found, known bool) {
 		}
 	}
 	if l := r.Loop; l.MaxEdgeRevisits >= l.MaxSteps || r.Cycles == 0 ||
-		hit == nil && (!m.ends || !within && known) || hit != nil && hit.end != fsm.EndCycle && !r.graph.revisited(hit.path, hit.before) {
+		hit == nil && (!m.ends || !within && known) || hit != nil && hit.end != fsm.EndCycle &&
+		!r.graph.revisited(hit.path, hit.before) {
 		return hit, known
 	}
 	if counted, sure := r.search(&m, true, true); sure {
@@ -132,7 +139,8 @@ func (r *Proof) breach(own monitor) (hit *found, known bool) {
 		})
 		if known = known && sure; hit != nil {
 			if path := hit.path; handler != nil { // what leads to the limit is looked at by its visit before it
-				hit.path = append(path[:len(path)-1:len(path)-1], visitStep{node: g.node(proofNode{state: g.index[handler.Name]})})
+				hit.path = append(path[:len(path)-1:len(path)-1],
+					visitStep{node: g.node(proofNode{state: g.index[handler.Name]})})
 			} else {
 				hit.path = path[:len(path)-1]
 			}
@@ -145,8 +153,8 @@ func (r *Proof) breach(own monitor) (hit *found, known bool) {
 // mostRounds is how many visits are looked at for the shortest way back to them.
 const mostRounds = 500
 
-// round finds a run that takes one edge more often than max_edge_revisits allows, where the end of a run is looked for. It
-// reports false if that is not known.
+// round finds a run that takes one edge more often than max_edge_revisits allows, where the end of a run is
+// looked for. It reports false if that is not known.
 func (r *Proof) round(m monitor, take func(*proofEdge) bool) (hit *found, known bool) {
 	g, most := r.graph, r.Loop.MaxEdgeRevisits
 	if !m.ends || most >= r.Loop.MaxSteps || r.Cycles == 0 {
@@ -177,8 +185,8 @@ func (r *Proof) round(m monitor, take func(*proofEdge) bool) (hit *found, known 
 	return nil, !slices.ContainsFunc(g.nodes, func(n proofNode) bool { return n.again != 0 || n.held > 0 })
 }
 
-// around returns the shortest way from a pair of a visit and a state of a monitor back to it, of at most so many steps; nil = there
-// is none.
+// around returns the shortest way from a pair of a visit and a state of a monitor back to it, of at most so
+// many steps; nil = there is none.
 func (g *proofGraph) around(m monitor, at int32, take func(*proofEdge) bool, most int) []visitStep {
 	type step struct {
 		from  int32
@@ -339,7 +347,8 @@ func (r *Proof) shortest(st *fsm.State, end string) (word string) {
 	best := int32(far)
 	for _, n := range r.visitsOf[st] {
 		for i := range r.graph.edges[n] {
-			if e := &r.graph.edges[n][i]; e.kind != byLimit && r.near[end][e.to] < best && unknownVerdict(st, e.word) == "" {
+			if e := &r.graph.edges[n][i]; e.kind != byLimit && r.near[end][e.to] < best &&
+				unknownVerdict(st, e.word) == "" {
 				best, word = r.near[end][e.to], e.word
 			}
 		}
@@ -360,7 +369,8 @@ func (g *proofGraph) toEnds(end string) []int32 {
 		for _, e := range g.edges[n] {
 			back[e.to] = append(back[e.to], n)
 		}
-		if g.terminal(n) && (end == "" || g.stateOf(n).Failure != (end == "yes")) || end == "" && len(g.ends[n]) > 0 && len(g.edges[n]) == 0 {
+		if g.terminal(n) && (end == "" || g.stateOf(n).Failure != (end == "yes")) ||
+			end == "" && len(g.ends[n]) > 0 && len(g.edges[n]) == 0 {
 			steps[n], queue = 0, append(queue, n)
 		}
 	}
@@ -401,8 +411,9 @@ func enteredBy(e fsm.Event) (name string) {
 	return name
 }
 
-// Scenario plays the run that breaks a property by walking it with made-up results, and returns a script of its verdicts. It
-// reports false if verdicts alone do not lead there: something outside of the definition, or a value, has to help.
+// Scenario plays the run that breaks a property by walking it with made-up results, and returns a script of its
+// verdicts. It reports false if verdicts alone do not lead there: something outside of the definition, or a
+// value, has to help.
 func (r *Proof) Scenario(i int, walk func(Replies, func(fsm.Event)) (fsm.Outcome, error)) (lines []string, ok bool) {
 	c := r.Checked[i]
 	if c.Holds || c.Unknown {

@@ -20,7 +20,8 @@ type visitStep struct {
 	node int32
 	word string // "" = nothing: the path ends there
 	kind edgeKind
-	into int32 // the state that the verdict leads to, and one more, even where a limit leads to the next one; 0 = the next one
+	// the state that the verdict leads to, and one more, even where a limit leads to the next one; 0 = the next one
+	into int32
 }
 
 // A found is a path to what a monitor looks for.
@@ -266,7 +267,8 @@ func (r *Proof) reach() {
 		}
 	}
 	for i, st := range g.states {
-		handler := r.capped && !r.unflushed && st.Name == r.Loop.OnMaxSteps || passes && st.Name == r.Loop.OnMaxIterations
+		handler := r.capped && !r.unflushed && st.Name == r.Loop.OnMaxSteps ||
+			passes && st.Name == r.Loop.OnMaxIterations
 		path := func() []visitStep { // most paths are not shown, and they may be long
 			if r.entered != nil {
 				return r.entered.path(int32(i)) //nolint:gosec // a file has no more states
@@ -279,7 +281,8 @@ func (r *Proof) reach() {
 		}
 		switch {
 		case !reached && handler:
-			r.Failing = append(r.Failing, ProofPath{End: fsm.EndMaxSteps, States: []string{st.Name}, Steps: r.Loop.MaxSteps + 1})
+			r.Failing = append(r.Failing,
+				ProofPath{End: fsm.EndMaxSteps, States: []string{st.Name}, Steps: r.Loop.MaxSteps + 1})
 		case !reached:
 			r.Never = append(r.Never, st.Name)
 		case st.Terminal && !r.Loop.Maintain:

@@ -13,12 +13,18 @@ import (
 
 // largeLoop has so many states, each of which leads on, back and to a failure.
 func largeLoop(n int, counters bool) *fsm.Loop {
-	l := &fsm.Loop{Name: "large", File: "large.yaml", Initial: "s0", States: map[string]*fsm.State{}, MaxSteps: 50, MaxEdgeRevisits: 100}
+	l := &fsm.Loop{
+		Name: "large", File: "large.yaml", Initial: "s0", States: map[string]*fsm.State{}, MaxSteps: 50,
+		MaxEdgeRevisits: 100,
+	}
 	for i := range n {
 		name := fmt.Sprint("s", i)
-		st := &fsm.State{Name: name, Action: "true", ActionType: "prompt", Evaluate: &fsm.Evaluate{Type: "exit_code"}, On: map[string]string{
-			"yes": fmt.Sprint("s", (i+1)%n), "no": fmt.Sprint("s", (i*7)%n), "error": "failed",
-		}}
+		st := &fsm.State{
+			Name: name, Action: "true", ActionType: "prompt", Evaluate: &fsm.Evaluate{Type: "exit_code"},
+			On: map[string]string{
+				"yes": fmt.Sprint("s", (i+1)%n), "no": fmt.Sprint("s", (i*7)%n), "error": "failed",
+			},
+		}
 		if counters {
 			st.On["no"], st.MaxRetries, st.OnRetryExhausted = fsm.Current, 3, fmt.Sprint("s", (i*7)%n)
 			st.Throttle = &fsm.Throttle{Normal: 1, Warn: 2, Hard: 9}
@@ -28,7 +34,9 @@ func largeLoop(n int, counters bool) *fsm.Loop {
 	l.Order = append(l.Order, "failed")
 	l.States["failed"] = &fsm.State{Name: "failed", Terminal: true, Failure: true}
 	l.Properties = []fsm.Property{
-		{Kind: fsm.PropertyNever, State: "s9", Without: "s3"}, {Kind: fsm.PropertyAlways, State: "s5"}, {Kind: fsm.PropertyAtMost, State: "s1", Times: 2},
+		{Kind: fsm.PropertyNever, State: "s9", Without: "s3"},
+		{Kind: fsm.PropertyAlways, State: "s5"},
+		{Kind: fsm.PropertyAtMost, State: "s1", Times: 2},
 	}
 	if counters {
 		l.MaxSteps, l.OnMaxSteps = 500, "s9"
@@ -54,9 +62,9 @@ func TestProveLarge(t *testing.T) {
 	}
 }
 
-// TestProveLargeWithBudget proves a loop of 10,000 states, each of which may be tried again and may lead back, within a budget: each
-// state is reached, also those that are reached only after more visits than all layers of the search may have. It took minutes, and
-// said of a fifth of the states that no run reaches them.
+// TestProveLargeWithBudget proves a loop of 10,000 states, each of which may be tried again and may lead back,
+// within a budget: each state is reached, also those that are reached only after more visits than all layers of
+// the search may have. It took minutes, and said of a fifth of the states that no run reaches them.
 func TestProveLargeWithBudget(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
@@ -67,7 +75,10 @@ func TestProveLargeWithBudget(t *testing.T) {
 		st.On["yes"], st.On["no"] = l.Order[i+1], l.Order[max(i-1, 0)]
 		st.MaxRetries, st.OnRetryExhausted = 3, "failed"
 	}
-	l.Properties = []fsm.Property{{Kind: fsm.PropertyNever, State: "s9000", Without: "s8000"}, {Kind: fsm.PropertyNever, State: "s9000"}}
+	l.Properties = []fsm.Property{
+		{Kind: fsm.PropertyNever, State: "s9000", Without: "s8000"},
+		{Kind: fsm.PropertyNever, State: "s9000"},
+	}
 	begun := time.Now()
 	p := simulate.Prove(l, nil)
 	t.Log(time.Since(begun))
@@ -75,6 +86,7 @@ func TestProveLargeWithBudget(t *testing.T) {
 		t.Errorf("%d states are said to be never reached, the first is %s", len(p.Never), p.Never[0])
 	}
 	if !p.Checked[0].Holds || p.Checked[1].Holds || p.Checked[1].Path.Steps != 9_001 {
-		t.Errorf("the properties: %v, and %v after %d steps", p.Checked[0].Holds, p.Checked[1].Holds, p.Checked[1].Path.Steps)
+		t.Errorf("the properties: %v, and %v after %d steps", p.Checked[0].Holds, p.Checked[1].Holds,
+			p.Checked[1].Path.Steps)
 	}
 }

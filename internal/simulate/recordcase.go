@@ -42,7 +42,8 @@ func (d *Desk) recordCase(ctx context.Context, arg string, asJSON bool) error {
 	case rec.memory == nil || rec.memory.Outcome == nil:
 		return engine.Refuse(engine.Failed, "run %s has not ended; a case can be made of it then", run.ID)
 	case rec.begin == nil:
-		return engine.Refuse(engine.NotFound, "what run %s began with is not on record, so no case can be made of it", run.ID)
+		return engine.Refuse(engine.NotFound, "what run %s began with is not on record, so no case can be made of it",
+			run.ID)
 	}
 	l, err := engine.Load(p, run.Loop, d.Warn(asJSON))
 	if err != nil {
@@ -52,13 +53,17 @@ func (d *Desk) recordCase(ctx context.Context, arg string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	m := &caseMaker{ctx, p, l, &readOnce{lib: lib.Subloops(project.Overrides{}, nil), loops: map[[2]string]func() (*fsm.Loop, error){}}, rec}
+	m := &caseMaker{
+		ctx, p, l,
+		&readOnce{lib: lib.Subloops(project.Overrides{}, nil), loops: map[[2]string]func() (*fsm.Loop, error){}}, rec,
+	}
 	c, res, err := m.passing()
 	if err != nil {
 		return err
 	}
 	if len(res.Differences) > 0 {
-		return engine.Refuse(engine.Failed, "no case was written: with the loop as it is now, and without its files, the run would take another way:\n  %s", strings.Join(res.Differences, "\n  "))
+		return engine.Refuse(engine.Failed, "no case was written: with the loop as it is now, and without its "+
+			"files, the run would take another way:\n  %s", strings.Join(res.Differences, "\n  "))
 	}
 	file := SuiteOf(l.File)
 	text, err := os.ReadFile(file)
@@ -73,9 +78,11 @@ func (d *Desk) recordCase(ctx context.Context, arg string, asJSON bool) error {
 		return engine.Refuse(engine.Failed, "%s cannot be written: %v", p.Short(file), err)
 	}
 	if asJSON {
-		return terminal.WriteJSON(d.Out, api.RecordedCase{Run: string(run.ID), File: file, Case: c.Name, Path: nonNil(res.Path)})
+		return terminal.WriteJSON(d.Out,
+			api.RecordedCase{Run: string(run.ID), File: file, Case: c.Name, Path: nonNil(res.Path)})
 	}
-	terminal.Say(d.Out, "%s: a case of run %s, %s; it passes\n", p.Short(file), run.ID, humanize.Count(res.Steps, "step"))
+	terminal.Say(d.Out, "%s: a case of run %s, %s; it passes\n", p.Short(file), run.ID,
+		humanize.Count(res.Steps, "step"))
 	return nil
 }
 
@@ -201,7 +208,9 @@ func (m *caseMaker) answers(c *loopfile.Case, verdicts bool) {
 		}
 		way := e.place.String()
 		item := e.place.parts[len(e.place.parts)-1].each
-		if item && slices.ContainsFunc(m.rec.all, func(x *recordedEntry) bool { return strings.HasPrefix(x.place.String(), way+between) }) {
+		if item && slices.ContainsFunc(m.rec.all, func(x *recordedEntry) bool {
+			return strings.HasPrefix(x.place.String(), way+between)
+		}) {
 			continue // the states in it answer
 		}
 		a := loopfile.Answer{Details: new(value.Map)}
@@ -274,7 +283,10 @@ func (m *caseMaker) lists(c *loopfile.Case) {
 			case st == nil || st.Each == nil:
 				continue
 			case st.Each.Command != "":
-				c.Answers = append(c.Answers, loopfile.StateAnswers{State: loopfile.Word{Text: way}, Every: true, List: []loopfile.Answer{{Output: strings.Join(items, "\n") + "\n"}}})
+				c.Answers = append(c.Answers, loopfile.StateAnswers{
+					State: loopfile.Word{Text: way}, Every: true,
+					List: []loopfile.Answer{{Output: strings.Join(items, "\n") + "\n"}},
+				})
 			case st.Each.Glob != "":
 				for _, name := range items {
 					if filepath.IsLocal(name) {

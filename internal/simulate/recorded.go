@@ -57,7 +57,8 @@ func (p *place) wayKey() string { return p.String() }
 // readRecord reads what a run did. Damage of its record is an error: answers would be missing.
 func readRecord(ctx context.Context, records *project.Records, run persistence.Run) (*recordedAnswers, error) {
 	r := &recordedAnswers{
-		run: run, entries: map[string][]*recordedEntry{}, taken: map[string]int{}, acting: map[string]*recordedEntry{}, lists: map[string][]string{}, counts: map[string]int{},
+		run: run, entries: map[string][]*recordedEntry{}, taken: map[string]int{},
+		acting: map[string]*recordedEntry{}, lists: map[string][]string{}, counts: map[string]int{},
 	}
 	first, err := r.read(records.EventsOf(ctx, run, 0))
 	if err != nil {
@@ -166,7 +167,11 @@ func (r *recordedAnswers) take(e fsm.Event, v *inspect.Visit, open map[*inspect.
 		n := int(inspect.Whole(e.Get("item")))
 		p := place{at: fmt.Sprintf("%s/#%d", v.Number(), n), parts: append(partsOf(v), partInto(fmt.Sprintf("#%d", n)))}
 		item := &recordedEntry{place: p, acted: true, done: true, judged: true, before: commit, verdict: verdictOf(e)}
-		item.result = fsm.Result{ExitCode: int(inspect.Whole(e.Get("exit_code"))), TimeoutKind: text(e, "timeout_kind"), Stdout: text(e, "output"), Stderr: text(e, "stderr_preview"), File: text(e, "output_file")}
+		item.result = fsm.Result{
+			ExitCode:    int(inspect.Whole(e.Get("exit_code"))),
+			TimeoutKind: text(e, "timeout_kind"), Stdout: text(e, "output"), Stderr: text(e, "stderr_preview"),
+			File: text(e, "output_file"),
+		}
 		item.cut = item.result.File != ""
 		item.result.Bytes = int64(len(item.result.Stdout))
 		r.all = append(r.all, item)
@@ -193,7 +198,8 @@ func verdictOf(e fsm.Event) fsm.Verdict {
 func (x *recordedEntry) complete(e fsm.Event) {
 	x.done = true
 	res := fsm.Result{
-		ExitCode: int(inspect.Whole(e.Get("exit_code"))), TimeoutKind: text(e, "timeout_kind"), Stderr: text(e, "stderr_preview"), File: text(e, "output_file"),
+		ExitCode: int(inspect.Whole(e.Get("exit_code"))), TimeoutKind: text(e, "timeout_kind"),
+		Stderr: text(e, "stderr_preview"), File: text(e, "output_file"),
 		Duration: time.Duration(inspect.Whole(e.Get("duration_ms"))) * time.Millisecond,
 	}
 	if out := strings.Join(x.lines, "\n"); len(x.lines) > 0 {
@@ -208,12 +214,14 @@ func (x *recordedEntry) complete(e fsm.Event) {
 	}
 	if x.prompt {
 		r := &fsm.Reply{
-			Host: text(e, "host"), Model: text(e, "model"), Session: text(e, "session_id"), Complete: true, Coverage: fsm.CoverageComplete, Failure: fsm.Failure(text(e, "failure")),
+			Host: text(e, "host"), Model: text(e, "model"), Session: text(e, "session_id"), Complete: true,
+			Coverage: fsm.CoverageComplete, Failure: fsm.Failure(text(e, "failure")),
 			Reason: text(e, "failure_reason"),
 		}
 		r.Usage = fsm.Usage{
 			Input: inspect.Whole(e.Get("input_tokens")), Output: inspect.Whole(e.Get("output_tokens")),
-			CacheRead: inspect.Whole(e.Get("cache_read_tokens")), CacheWrite: inspect.Whole(e.Get("cache_creation_tokens")),
+			CacheRead:  inspect.Whole(e.Get("cache_read_tokens")),
+			CacheWrite: inspect.Whole(e.Get("cache_creation_tokens")),
 		}
 		if cost, ok := inspect.Number(e.Get("cost_usd")); ok {
 			r.Cost = &cost

@@ -15,8 +15,8 @@ import (
 	"loops/internal/inspect"
 )
 
-// A rehearsal is a run of a loop in memory, in which each action is answered and none is started. Branches and items run
-// beside each other as in any run.
+// A rehearsal is a run of a loop in memory, in which each action is answered and none is started. Branches and
+// items run beside each other as in any run.
 type rehearsal struct {
 	Loop    *fsm.Loop
 	Values  *value.Map // the context, which it takes over
@@ -96,16 +96,22 @@ func rehearse(ctx context.Context, r rehearsal) (*rehearsed, error) {
 	defer cancel(nil)
 	loop := *r.Loop
 	loop.Backoff = 0
-	s := &stage{rehearsal: r, cancel: cancel, loops: map[string]*fsm.Loop{loop.Name: &loop}, visits: map[string]*inspect.Visit{}, lists: map[string]string{}}
+	s := &stage{
+		rehearsal: r, cancel: cancel, loops: map[string]*fsm.Loop{loop.Name: &loop},
+		visits: map[string]*inspect.Visit{}, lists: map[string]string{},
+	}
 	s.reader.Inside = func(*inspect.Visit) {}
 	s.reader.Each = s.see
 	awake := make(chan struct{})
 	close(awake) // nothing is waited for
 	x := fsm.Start(fsm.Config{
-		Loop:    &loop,
-		Run:     r.Name,
-		Dir:     r.Dir,
-		World:   fsm.World{Runner: s, Files: r.Files, Library: s, Random: func() float64 { return 0 }, Getenv: r.Getenv, Verdict: s.verdict},
+		Loop: &loop,
+		Run:  r.Name,
+		Dir:  r.Dir,
+		World: fsm.World{
+			Runner: s, Files: r.Files, Library: s, Random: func() float64 { return 0 },
+			Getenv: r.Getenv, Verdict: s.verdict,
+		},
 		Journal: fsm.Journal{Recorder: s, Verify: true},
 		Control: fsm.Control{Wake: awake},
 	}, r.Values, r.Begin)
@@ -303,7 +309,8 @@ func (s *stage) act(a fsm.Action) (fsm.Result, error) {
 	case a.Git != "", at == "" && a.Quiet && a.Kind == fsm.KindShell: // git, about files that no action changes
 		return fsm.Result{}, nil
 	case at == "":
-		return fsm.Result{}, s.fail(fmt.Errorf("the state %s would ask a judge: its answer needs a verdict", humanize.Quote(a.State)))
+		return fsm.Result{},
+			s.fail(fmt.Errorf("the state %s would ask a judge: its answer needs a verdict", humanize.Quote(a.State)))
 	}
 	p, err := s.find(at)
 	if err != nil {

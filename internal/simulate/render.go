@@ -29,7 +29,9 @@ type Rendered struct {
 // Render expands the action of a state as if a run with the given context had just begun in it. References
 // without a value are left unchanged. The error is a binding of its fragment that does not fit, or that the memory of
 // the loop cannot be read; lessons may be nil.
-func Render(ctx context.Context, l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (string, bool), lessons fsm.Lessons) (*Rendered, error) {
+func Render(ctx context.Context, l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (string, bool),
+	lessons fsm.Lessons,
+) (*Rendered, error) {
 	r := renderer{scope: &expr.Scope{Context: values, State: st.Name, Step: 1, Loop: l.Name, Getenv: getenv}}
 	if name := l.MemoryName(); name != "" && lessons != nil {
 		all, err := lessons.Read(ctx, name)

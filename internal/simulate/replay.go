@@ -78,7 +78,10 @@ func (r *replayAnswers) act(p *place, a fsm.Action) (fsm.Result, error) {
 	case near.text == a.Text:
 		return fsm.Result{}, &MissError{Text: where + ": the run did that less often"}
 	}
-	return fsm.Result{}, &MissError{Text: where + ": the action differs from that on record", Lines: diffLines(near.text, a.Text)}
+	return fsm.Result{}, &MissError{
+		Text:  where + ": the action differs from that on record",
+		Lines: diffLines(near.text, a.Text),
+	}
 }
 
 func short12(commit string) string { return commit[:min(12, len(commit))] }
@@ -87,7 +90,8 @@ func short12(commit string) string { return commit[:min(12, len(commit))] }
 func (r *replayAnswers) list(p *place) ([]string, error) {
 	list, n := r.lists[p.wayKey()], r.counts[p.wayKey()]
 	if len(list) == 0 || len(list) != n {
-		return nil, &MissError{Text: fmt.Sprintf("state %s, step %s: the list is not on record, or only a part of it", p, p.at)}
+		return nil, &MissError{Text: fmt.Sprintf("state %s, step %s: the list is not on record, or only a part of it",
+			p, p.at)}
 	}
 	return list, nil
 }
@@ -119,10 +123,12 @@ func (r *replayAnswers) judge(p *place, cfg *fsm.Evaluate, ev fsm.Evidence) (fsm
 		case kind == fsm.AwaitFor || kind == fsm.AwaitAt:
 			return fsm.Verdict{Name: "yes"}, true, nil
 		}
-		return fsm.Verdict{}, false, &MissError{Text: fmt.Sprintf("state %s, step %s: the run did not wait there so often", p, p.at)}
+		return fsm.Verdict{}, false,
+			&MissError{Text: fmt.Sprintf("state %s, step %s: the run did not wait there so often", p, p.at)}
 	}
 	was := r.evaluator(p)
-	same := was == nil && p.state.Evaluate == nil || was != nil && p.state.Evaluate != nil && sameEvaluator(was, p.state.Evaluate)
+	same := was == nil && p.state.Evaluate == nil || was != nil && p.state.Evaluate != nil &&
+		sameEvaluator(was, p.state.Evaluate)
 	switch asked := slices.Contains([]string{"llm_structured", "comparator", "contract"}, cfg.Type); {
 	case same && e != nil && e.judged:
 		return e.verdict, true, nil
@@ -133,7 +139,9 @@ func (r *replayAnswers) judge(p *place, cfg *fsm.Evaluate, ev fsm.Evidence) (fsm
 		}
 		return fsm.Verdict{}, false, miss
 	case e != nil && e.cut:
-		return fsm.Verdict{}, false, &MissError{Text: fmt.Sprintf("state %s, step %s: it is judged in another way, and its output is on record only in part", p, p.at)}
+		return fsm.Verdict{}, false,
+			&MissError{Text: fmt.Sprintf("state %s, step %s: it is judged in another way, and its output is on "+
+				"record only in part", p, p.at)}
 	}
 	return fsm.Verdict{}, false, nil
 }
@@ -150,7 +158,8 @@ func (r *replayAnswers) evaluator(p *place) *fsm.Evaluate {
 func sameEvaluator(a, b *fsm.Evaluate) bool {
 	x, y := *a, *b
 	x.Pos, y.Pos = fsm.Pos{}, fsm.Pos{}
-	if (x.Expression == nil) != (y.Expression == nil) || x.Expression != nil && fmt.Sprint(x.Expression) != fmt.Sprint(y.Expression) {
+	if (x.Expression == nil) != (y.Expression == nil) || x.Expression != nil &&
+		fmt.Sprint(x.Expression) != fmt.Sprint(y.Expression) {
 		return false
 	}
 	if (x.Filter == nil) != (y.Filter == nil) || x.Filter != nil && fmt.Sprint(x.Filter) != fmt.Sprint(y.Filter) {
@@ -222,7 +231,10 @@ func (d *Desk) Replay(ctx context.Context, o *Replay) (seen Replayed, err error)
 			return seen, err
 		}
 		if err != nil {
-			one = api.Replayed{Run: string(run.ID), Loop: run.Loop, Miss: api.Text(err.Error()), Differences: []string{}}
+			one = api.Replayed{
+				Run: string(run.ID), Loop: run.Loop, Miss: api.Text(err.Error()),
+				Differences: []string{},
+			}
 		}
 		if live != nil {
 			return Replayed{Live: live}, nil
@@ -271,7 +283,9 @@ func (d *Desk) replayRuns(ctx context.Context, o *Replay, f project.Finder) ([]p
 }
 
 // replayOne replays one run.
-func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Records, run persistence.Run) (out api.Replayed, live *Live, err error) {
+func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Records,
+	run persistence.Run,
+) (out api.Replayed, live *Live, err error) {
 	p, e := d.Project, engine.New(d.Project, d.Options)
 	defer e.Close()
 	rec, err := readRecord(ctx, records, run)
@@ -288,7 +302,8 @@ func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Record
 	}
 	was := *rec.memory.Outcome
 	if rec.begin == nil {
-		return out, nil, engine.Refuse(engine.NotFound, "what run %s began with is not on record, so it cannot be replayed", run.ID)
+		return out, nil, engine.Refuse(engine.NotFound,
+			"what run %s began with is not on record, so it cannot be replayed", run.ID)
 	}
 	lib, err := p.Library()
 	if err != nil {
@@ -305,7 +320,8 @@ func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Record
 		from, subloops = p.Short(l.File), lib.Subloops(project.Overrides{}, nil)
 	}
 	if l == nil {
-		return out, nil, engine.Refuse(engine.NotFound, "the definition of run %s is not on record; name one: %s", run.ID, engine.Setting{Name: "definition", Value: "FILE"})
+		return out, nil, engine.Refuse(engine.NotFound, "the definition of run %s is not on record; name one: %s",
+			run.ID, engine.Setting{Name: "definition", Value: "FILE"})
 	}
 	l, _ = (project.Overrides{}).Over(run.Options).Apply(l)
 	r := &replayAnswers{recordedAnswers: rec, before: map[string]*fsm.State{}}
@@ -327,18 +343,25 @@ func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Record
 		}
 		watch = newWatchpoint(r, o.LiveFrom)
 		if watch.step == 1 || watch.state == l.Initial {
-			return out, nil, engine.Misuse("replay", "nothing is answered from the record before the first step; to do all of it again: %s", engine.Do(engine.OpFork, string(run.ID), engine.Setting{Name: engine.SetAt, Value: "1"}))
+			return out, nil, engine.Misuse("replay", "nothing is answered from the record before the first step; to "+
+				"do all of it again: %s",
+				engine.Do(engine.OpFork, string(run.ID), engine.Setting{Name: engine.SetAt, Value: "1"}))
 		}
 		if watch.state != "" && l.States[watch.state] == nil {
-			return out, nil, engine.Misuse("replay", "%s: expected a step, a state of the loop, or %s", engine.Setting{Name: "live-from", Value: o.LiveFrom}, LiveFromMiss)
+			return out, nil, engine.Misuse("replay", "%s: expected a step, a state of the loop, or %s",
+				engine.Setting{Name: "live-from", Value: o.LiveFrom}, LiveFromMiss)
 		}
 	}
 	values := engine.Overlay(new(value.Map), rec.begin.Context)
 	got, err := rehearse(ctx, rehearsal{
-		Loop: l, Values: values, Library: subloops, Files: replayFiles{caseFiles{action.Files{Dir: p.WorkDir()}, ""}, r}, Dir: p.WorkDir(), Getenv: d.Getenv,
+		Loop: l, Values: values, Library: subloops,
+		Files: replayFiles{caseFiles{action.Files{Dir: p.WorkDir()}, ""}, r}, Dir: p.WorkDir(), Getenv: d.Getenv,
 		Name: fsm.RunName{ID: string(run.ID), Attempt: 1}, Begin: rec.begin.StartedAt, Answers: r, Watch: watch,
 	})
-	out = api.Replayed{Run: string(run.ID), Loop: run.Loop, Definition: from, Recorded: end(was), Differences: []string{}}
+	out = api.Replayed{
+		Run: string(run.ID), Loop: run.Loop, Definition: from, Recorded: end(was),
+		Differences: []string{},
+	}
 	recordedPath := wayOf(rec.steps, nil)
 	if n := len(recordedPath); was.TerminatedBy == fsm.EndTerminal && (n == 0 || recordedPath[n-1] != was.FinalState) {
 		recordedPath = append(recordedPath, was.FinalState)
@@ -369,7 +392,8 @@ func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Record
 
 // endText is an end in words.
 func endText(e api.End) string {
-	return inspect.EndKind(fsm.Outcome{TerminatedBy: e.TerminatedBy, FinalState: e.State, Failure: e.Failure}) + " in " + humanize.Dash(e.State)
+	return inspect.EndKind(fsm.Outcome{TerminatedBy: e.TerminatedBy, FinalState: e.State, Failure: e.Failure}) +
+		" in " + humanize.Dash(e.State)
 }
 
 func (d *Desk) printReplay(r *api.Replayed) {
@@ -412,5 +436,6 @@ func (d *Desk) printReplays(all []api.Replayed) {
 		rows = append(rows, row)
 	}
 	terminal.WriteTable(d.Out, rows)
-	terminal.Say(d.Out, "%s: %d the same, %d otherwise, %d with no answer on record\n", humanize.Count(len(all), "run"), same, other, missed)
+	terminal.Say(d.Out, "%s: %d the same, %d otherwise, %d with no answer on record\n",
+		humanize.Count(len(all), "run"), same, other, missed)
 }

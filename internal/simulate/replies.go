@@ -85,6 +85,7 @@ func unknownVerdict(st *fsm.State, verdict string) string {
 	if slices.Contains(known, verdict) || verdict == "cannot_judge" || open(st) || takes(st, verdict) {
 		return ""
 	}
-	return "the state " + humanize.Quote(st.Name) + " has no transition for verdict " + humanize.Quote(verdict) + " (it knows " + humanize.And(known) + ")" +
+	return "the state " + humanize.Quote(st.Name) + " has no transition for verdict " + humanize.Quote(verdict) +
+		" (it knows " + humanize.And(known) + ")" +
 		humanize.DidYouMean(verdict, known)
 }

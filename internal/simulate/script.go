@@ -70,13 +70,16 @@ func ParseScript(text string, loops []*fsm.Loop) (*Script, []*ScriptError) {
 			}
 			continue
 		} else if !two && states[line] && !known[line] {
-			mistake("%s is a state, and its verdict is missing: expected STATE VERDICT or VERDICT", humanize.Quote(line))
+			mistake("%s is a state, and its verdict is missing: expected STATE VERDICT or VERDICT",
+				humanize.Quote(line))
 			continue
 		}
 		s.lines = append(s.lines, l)
 	}
 	if len(s.lines) == 0 && len(wrong) == 0 {
-		wrong = append(wrong, &ScriptError{max(1, s.last), "the script has no verdicts: expected a line STATE VERDICT or VERDICT for each state that is entered"})
+		wrong = append(wrong,
+			&ScriptError{max(1, s.last), "the script has no verdicts: expected a line STATE VERDICT or VERDICT for " +
+				"each state that is entered"})
 	}
 	return s, wrong
 }
@@ -101,12 +104,17 @@ type scripted struct {
 
 func (s *scripted) next(st *fsm.State) (reply, error) {
 	if s.used == len(s.script.lines) {
-		return reply{}, &ScriptError{s.script.last, fmt.Sprintf("the script ends here, and the run is in the state %s, which needs a verdict", humanize.Quote(st.Name))}
+		return reply{}, &ScriptError{
+			s.script.last,
+			fmt.Sprintf("the script ends here, and the run is in the state %s, which needs a verdict",
+				humanize.Quote(st.Name)),
+		}
 	}
 	l := s.script.lines[s.used]
 	s.used++
 	if l.state != "" && l.state != st.Name {
-		return reply{}, &ScriptError{l.number, fmt.Sprintf("this is a verdict for the state %s, and the run is in %s", humanize.Quote(l.state), humanize.Quote(st.Name))}
+		return reply{}, &ScriptError{l.number, fmt.Sprintf("this is a verdict for the state %s, and the run is in %s",
+			humanize.Quote(l.state), humanize.Quote(st.Name))}
 	}
 	if wrong := unknownVerdict(st, l.verdict); wrong != "" {
 		return reply{}, &ScriptError{l.number, wrong}

@@ -158,7 +158,10 @@ func (w *walk) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Result,
 	text := madeUp + short(a.Text) + "]"
 	res := fsm.Result{Stdout: text, ExitCode: w.answer.code, Bytes: int64(len(text))}
 	if a.Kind == fsm.KindHTTP {
-		res.Response = &fsm.Response{Status: [3]int{200, 404, 500}[min(max(res.ExitCode, 0), 2)], Headers: new(value.Map)}
+		res.Response = &fsm.Response{
+			Status:  [3]int{200, 404, 500}[min(max(res.ExitCode, 0), 2)],
+			Headers: new(value.Map),
+		}
 	}
 	if a.Kind == fsm.KindPrompt {
 		// Usage without a known price would end a run with a budget.
@@ -257,12 +260,16 @@ func (w *walk) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 func standIn(name string) *fsm.Loop {
 	text := "[sub-loop: " + name + "]"
 	return &fsm.Loop{
-		Name: name, File: text, Initial: "simulated", Order: []string{"simulated", "done", "failed"}, MaxSteps: 2, MaxEdgeRevisits: 1,
-		LLM: fsm.LLM{Enabled: true},
+		Name: name, File: text, Initial: "simulated", Order: []string{"simulated", "done", "failed"}, MaxSteps: 2,
+		MaxEdgeRevisits: 1,
+		LLM:             fsm.LLM{Enabled: true},
 		States: map[string]*fsm.State{
-			"simulated": {Name: "simulated", Action: text, ActionType: "shell", On: map[string]string{"yes": "done", "no": "failed"}},
-			"done":      {Name: "done", Terminal: true},
-			"failed":    {Name: "failed", Terminal: true, Failure: true},
+			"simulated": {
+				Name: "simulated", Action: text, ActionType: "shell",
+				On: map[string]string{"yes": "done", "no": "failed"},
+			},
+			"done":   {Name: "done", Terminal: true},
+			"failed": {Name: "failed", Terminal: true, Failure: true},
 		},
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"loops/persistence"
 )
 
-// A stretch is an action with its tries, or all that a state does side by side. The files before and after it are known,
-// and not those in between.
+// A stretch is an action with its tries, or all that a state does side by side. The files before and after it
+// are known, and not those in between.
 type stretch struct {
 	key           string   // the address of its state
 	before, after string   // names of trees of git; "" = not known
@@ -79,8 +79,8 @@ func (r *recordedAnswers) stretches(files []engine.StepFiles) {
 	}
 }
 
-// stretchKey returns the address of the outermost state that runs things side by side on the way to an address, or else the
-// address.
+// stretchKey returns the address of the outermost state that runs things side by side on the way to an address,
+// or else the address.
 func stretchKey(at string) string {
 	a, ok := fsm.ParseAddress(at)
 	if !ok {

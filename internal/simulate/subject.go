@@ -19,7 +19,9 @@ type Subject struct {
 }
 
 // Subject finds a loop and the context that run would give it.
-func (d *Desk) Subject(name string, input *string, pairs []string, over project.Overrides, quiet bool) (*Subject, error) {
+func (d *Desk) Subject(name string, input *string, pairs []string, over project.Overrides, quiet bool) (*Subject,
+	error,
+) {
 	p := d.Project
 	l, err := engine.Load(p, name, d.Warn(quiet))
 	if err != nil {
@@ -36,7 +38,10 @@ func (d *Desk) Subject(name string, input *string, pairs []string, over project.
 	}
 	engine.New(p, d.Options).Unused(l, input, pairs, d.Warn(quiet))
 	engine.Fill(values, l, engine.PlannedRunDir(p, l))
-	return &Subject{p, l, values, &readOnce{lib: lib.Subloops(over, nil), loops: map[[2]string]func() (*fsm.Loop, error){}}}, nil
+	return &Subject{
+		p, l, values,
+		&readOnce{lib: lib.Subloops(over, nil), loops: map[[2]string]func() (*fsm.Loop, error){}},
+	}, nil
 }
 
 // State returns a state by its name, or says that there is none.
@@ -44,7 +49,8 @@ func (r *Subject) State(name string, see engine.Operation) (*fsm.State, error) {
 	if st := r.Loop.States[name]; st != nil {
 		return st, nil
 	}
-	return nil, engine.Misuse(see, "there is no state %s in %s%s", humanize.Quote(name), r.project.Short(r.Loop.File), humanize.DidYouMean(name, r.Loop.Order))
+	return nil, engine.Misuse(see, "there is no state %s in %s%s", humanize.Quote(name), r.project.Short(r.Loop.File),
+		humanize.DidYouMean(name, r.Loop.Order))
 }
 
 // A readOnce is a library whose files do not change while it is used: nothing is run that could change them.

@@ -77,7 +77,9 @@ func (d *Desk) suiteFiles(words []string) (files []string, err error) {
 			return nil, p.CannotOpen(err)
 		}
 		if len(files) == 0 {
-			return nil, engine.Refuse(engine.NotFound, "there is no file of tests in %s; one is called NAME%s, beside the loop NAME", p.Short(p.Loops), loopfile.SuiteSuffix)
+			return nil, engine.Refuse(engine.NotFound,
+				"there is no file of tests in %s; one is called NAME%s, beside the loop NAME", p.Short(p.Loops),
+				loopfile.SuiteSuffix)
 		}
 		return files, nil
 	}
@@ -87,7 +89,9 @@ func (d *Desk) suiteFiles(words []string) (files []string, err error) {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, engine.Refuse(engine.NotFound, "%s has no file of tests; one is called NAME%s, beside the loop NAME", humanize.Quote(word), loopfile.SuiteSuffix)
+			return nil, engine.Refuse(engine.NotFound,
+				"%s has no file of tests; one is called NAME%s, beside the loop NAME", humanize.Quote(word),
+				loopfile.SuiteSuffix)
 		}
 		files = append(files, found...)
 	}
@@ -103,8 +107,8 @@ type suiteRun struct {
 	failed  error // of the first file that is no good
 }
 
-// RunSuites runs files of tests, and shows the result of their cases. It returns how many failed. Nothing is started, and
-// nothing recorded. The error is that of a file that is no good, after all others were run.
+// RunSuites runs files of tests, and shows the result of their cases. It returns how many failed. Nothing is
+// started, and nothing recorded. The error is that of a file that is no good, after all others were run.
 func (d *Desk) RunSuites(ctx context.Context, o *Suites) (failed int, err error) {
 	if o.Record != "" {
 		return 0, d.recordCase(ctx, o.Record, o.JSON)
@@ -190,7 +194,8 @@ func (r *suiteRun) file(ctx context.Context, file string) error {
 			r.told.Failed++
 		}
 		told.Cases = append(told.Cases, api.TestedCase{
-			Name: c.Name, Line: c.Pos.Line, Passed: len(res.Differences) == 0, Steps: res.Steps, Duration: res.Took.Milliseconds(), Path: nonNil(res.Path), Differences: nonNil(res.Differences),
+			Name: c.Name, Line: c.Pos.Line, Passed: len(res.Differences) == 0, Steps: res.Steps,
+			Duration: res.Took.Milliseconds(), Path: nonNil(res.Path), Differences: nonNil(res.Differences),
 		})
 	}
 	r.told.Files = append(r.told.Files, told)
@@ -213,7 +218,13 @@ func (d *Desk) suiteLoop(s *loopfile.Suite) (*fsm.Loop, fsm.Library, error) {
 	}
 	invalid := func(text string) error {
 		at := s.Loop.Pos
-		return &project.InvalidError{Project: p, Path: p.Short(s.File), Problems: []fsm.Problem{{Pos: at, Severity: fsm.SeverityError, Rule: "unknown-loop", Path: "loop", Message: text}}}
+		return &project.InvalidError{
+			Project: p, Path: p.Short(s.File),
+			Problems: []fsm.Problem{{
+				Pos: at, Severity: fsm.SeverityError, Rule: "unknown-loop", Path: "loop",
+				Message: text,
+			}},
+		}
 	}
 	file := ""
 	bare := strings.TrimSuffix(s.File, loopfile.SuiteSuffix)
@@ -225,7 +236,8 @@ func (d *Desk) suiteLoop(s *loopfile.Suite) (*fsm.Loop, fsm.Library, error) {
 			}
 		}
 		if file == "" {
-			return nil, nil, invalid("there is no loop " + p.Short(bare+".yaml") + "; the key loop can name another one")
+			return nil, nil, invalid("there is no loop " + p.Short(bare+".yaml") +
+				"; the key loop can name another one")
 		}
 	case strings.ContainsRune(name, '/') || strings.HasSuffix(name, ".yaml"):
 		file = name
@@ -244,7 +256,10 @@ func (d *Desk) suiteLoop(s *loopfile.Suite) (*fsm.Loop, fsm.Library, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return f.Loop, &readOnce{lib: lib.Subloops(project.Overrides{}, nil), loops: map[[2]string]func() (*fsm.Loop, error){}}, nil
+	return f.Loop, &readOnce{
+		lib:   lib.Subloops(project.Overrides{}, nil),
+		loops: map[[2]string]func() (*fsm.Loop, error){},
+	}, nil
 }
 
 // recordOf reads the run that a case takes answers from; nil = it takes none.
@@ -262,7 +277,13 @@ func (r *suiteRun) recordOf(ctx context.Context, from loopfile.Word) (*recordedA
 	}
 	run, err := r.records.Finder().One(ctx, from.Text)
 	if err != nil {
-		return nil, &project.InvalidError{Project: p, Path: p.Short(from.Pos.File), Problems: []fsm.Problem{{Pos: from.Pos, Severity: fsm.SeverityError, Rule: "unknown-run", Path: from.Path, Message: err.Error()}}}
+		return nil, &project.InvalidError{
+			Project: p, Path: p.Short(from.Pos.File),
+			Problems: []fsm.Problem{{
+				Pos: from.Pos, Severity: fsm.SeverityError, Rule: "unknown-run", Path: from.Path,
+				Message: err.Error(),
+			}},
+		}
 	}
 	return readRecord(ctx, r.records, run)
 }
@@ -314,7 +335,8 @@ func (r *suiteRun) junit(took time.Duration) error {
 	for _, f := range r.told.Files {
 		for _, c := range f.Cases {
 			cases = append(cases, report.Case{
-				Class: r.d.Project.Short(f.File), Name: c.Name, Took: time.Duration(c.Duration) * time.Millisecond, Failure: strings.Join(c.Differences, "\n"), Said: "path: " + strings.Join(c.Path, ", "),
+				Class: r.d.Project.Short(f.File), Name: c.Name, Took: time.Duration(c.Duration) * time.Millisecond,
+				Failure: strings.Join(c.Differences, "\n"), Said: "path: " + strings.Join(c.Path, ", "),
 			})
 		}
 	}
@@ -339,7 +361,8 @@ type caseFiles struct {
 }
 
 func (f caseFiles) inside(name string) bool {
-	return filepath.IsLocal(name) || filepath.IsAbs(name) && strings.HasPrefix(filepath.Clean(name), f.dir+string(filepath.Separator))
+	return filepath.IsLocal(name) || filepath.IsAbs(name) &&
+		strings.HasPrefix(filepath.Clean(name), f.dir+string(filepath.Separator))
 }
 
 // WriteFile implements [fsm.Files].

@@ -76,7 +76,8 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen Visited, err error) {
 		r.Values.Set("run_dir", dir+"/")
 	}
 	runner := &action.Runner{
-		Dir: r.project.WorkDir(), Env: engine.ActionEnv(r.project, d.Options), Mark: fmt.Sprintf("%stest-%d-%d", r.project.Mark(), os.Getpid(), time.Now().UnixNano()),
+		Dir: r.project.WorkDir(), Env: engine.ActionEnv(r.project, d.Options),
+		Mark:   fmt.Sprintf("%stest-%d-%d", r.project.Mark(), os.Getpid(), time.Now().UnixNano()),
 		RunDir: dir, Grace: engine.Grace, ToolCall: d.Options.ToolCall(r.project.Dir), Prices: known,
 	}
 	engine.ConfigureAgents(r.project, runner, o.Agents, conf)
@@ -119,17 +120,23 @@ func (o *Trial) refuse(r *Subject, st *fsm.State) error {
 	case st.Terminal:
 		return engine.Misuse(see, "%s", "the state "+name+" is an end: it does nothing")
 	case st.Loop != "":
-		return engine.Misuse("simulate", "the state %s runs the loop %s: test the states of that one, or simulate this one", name, humanize.Clip(st.Loop))
+		return engine.Misuse("simulate", "the state %s runs the loop %s: test the states of that one, or "+
+			"simulate this one", name, humanize.Clip(st.Loop))
 	case o.Stdin != "" && st.Each != nil:
-		return engine.Misuse(see, "the state %s works on a list: %s cannot be the output of the action of each item", name, engine.Setting{Name: "stdin"})
+		return engine.Misuse(see, "the state %s works on a list: %s cannot be the output of the action of each item",
+			name, engine.Setting{Name: "stdin"})
 	case o.Stdin != "" && st.Action == "":
-		return engine.Misuse(see, "the state %s has no action whose output %s could be", name, engine.Setting{Name: "stdin"})
+		return engine.Misuse(see, "the state %s has no action whose output %s could be", name,
+			engine.Setting{Name: "stdin"})
 	case o.Yes:
 		return nil
 	case fsm.Prompts(st) && o.Stdin == "":
-		return engine.Misuse(see, "the action of the state %s is a prompt for an agent, which uses your account and may change files: say %s, or %s with what the agent would answer", name, engine.Setting{Name: "yes"}, engine.Setting{Name: "stdin", Value: "FILE"})
+		return engine.Misuse(see, "the action of the state %s is a prompt for an agent, which uses your account and "+
+			"may change files: say %s, or %s with what the agent would answer", name, engine.Setting{Name: "yes"},
+			engine.Setting{Name: "stdin", Value: "FILE"})
 	case AsksJudge(st) && r.Loop.LLM.Enabled:
-		return engine.Misuse(see, "the verdict of the state %s is that of a judge, which uses your account: say %s, or %s to do without", name, engine.Setting{Name: "yes"}, engine.Setting{Name: "no_llm"})
+		return engine.Misuse(see, "the verdict of the state %s is that of a judge, which uses your account: say %s, "+
+			"or %s to do without", name, engine.Setting{Name: "yes"}, engine.Setting{Name: "no_llm"})
 	}
 	return nil
 }
@@ -183,7 +190,10 @@ func (p *testPrinter) begin(act fsm.Action) {
 		return
 	}
 	p.begun = true
-	what := map[fsm.Kind]string{fsm.KindPrompt: "prompt", fsm.KindMCP: "tool", fsm.KindHTTP: "http", fsm.KindProgram: strings.Join(act.Program, " ")}[act.Kind]
+	what := map[fsm.Kind]string{
+		fsm.KindPrompt: "prompt", fsm.KindMCP: "tool", fsm.KindHTTP: "http",
+		fsm.KindProgram: strings.Join(act.Program, " "),
+	}[act.Kind]
 	if what == "" {
 		what = "shell"
 	}
@@ -254,7 +264,8 @@ func (p *testPrinter) finish(v *Visited) error {
 		terminal.Say(w, "Verdict: %s (%s)\n", shownVerdict(v.Verdict), by)
 		for _, k := range v.Details.Keys() {
 			d, _ := v.Details.Get(k)
-			terminal.Say(w, "    %s: %s\n", k, humanize.Cut(humanize.PlainLine(humanize.FirstLine(inspect.Text(d))), 200))
+			terminal.Say(w, "    %s: %s\n", k, humanize.Cut(humanize.PlainLine(humanize.FirstLine(inspect.Text(d))),
+				200))
 		}
 	}
 	for _, e := range v.Notes {
@@ -310,7 +321,8 @@ func (p *testPrinter) object(v *Visited) api.Tested {
 		}
 	}
 	if res := v.Result; res != nil {
-		o.ExitCode, o.TimeoutKind, o.Duration = &res.ExitCode, new(api.Text(res.TimeoutKind)), new(res.Duration.Milliseconds())
+		o.ExitCode, o.TimeoutKind, o.Duration = &res.ExitCode, new(api.Text(res.TimeoutKind)),
+			new(res.Duration.Milliseconds())
 		o.Output, o.Stderr = &res.Stdout, &res.Stderr
 	}
 	if v.Evaluator != "" {

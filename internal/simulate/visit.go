@@ -43,10 +43,14 @@ func VisitState(ctx context.Context, cfg fsm.Config, state string, values *value
 // alone returns a loop in which a run ends when it leaves the state.
 func alone(l *fsm.Loop, state string) *fsm.Loop {
 	own := *l
-	own.Initial, own.MaxSteps, own.OnMaxSteps, own.MaxIterations, own.Timeout, own.Backoff, own.Budget = state, 1, "", 0, 0, 0, nil
+	own.Initial, own.MaxSteps, own.OnMaxSteps, own.MaxIterations, own.Timeout, own.Backoff, own.Budget = state, 1, "",
+		0, 0, 0, nil
 	own.States = make(map[string]*fsm.State, len(l.States))
 	for name, st := range l.States {
-		own.States[name] = &fsm.State{Name: name, Pos: st.Pos, Terminal: true, Failure: st.Failure, OnMaintain: st.OnMaintain}
+		own.States[name] = &fsm.State{
+			Name: name, Pos: st.Pos, Terminal: true, Failure: st.Failure,
+			OnMaintain: st.OnMaintain,
+		}
 	}
 	own.States[state] = l.States[state]
 	return &own
@@ -94,8 +98,10 @@ func (v *visit) Record(_ context.Context, b *fsm.Batch) error {
 			if v.seen.Next == "" {
 				v.seen.Next, _ = e.Get("to").(string)
 			}
-		case fsm.EventLoopStart, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput, fsm.EventActionComplete, fsm.EventLoopComplete:
-		case fsm.EventNote, fsm.EventWaitCheck, fsm.EventHumanRequested, fsm.EventHumanReminded, fsm.EventHumanEscalated:
+		case fsm.EventLoopStart, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput,
+			fsm.EventActionComplete, fsm.EventLoopComplete:
+		case fsm.EventNote, fsm.EventWaitCheck, fsm.EventHumanRequested, fsm.EventHumanReminded,
+			fsm.EventHumanEscalated:
 			if text := e.Get("message"); !v.waits && text != fsm.WaitEnded && text != fsm.LookAsked { // no user woke it
 				v.seen.Notes = append(v.seen.Notes, e)
 			}

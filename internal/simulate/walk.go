@@ -41,7 +41,8 @@ func (d *Desk) simulationHeader(r *Subject, o *DeskSimulation) {
 	if o.Quiet {
 		return
 	}
-	terminal.Say(d.Out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.Loop.Name, r.Loop.MaxSteps, r.project.Short(r.Loop.File))
+	terminal.Say(d.Out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.Loop.Name, r.Loop.MaxSteps,
+		r.project.Short(r.Loop.File))
 	switch {
 	case o.how.Seed != nil:
 		terminal.Say(d.Out, "  seed: %d\n", *o.how.Seed)
@@ -96,7 +97,8 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		}
 	case fsm.EventActionRetry:
 		p.flush()
-		p.head = fmt.Sprintf("%s%sretry %s of %s", pad, live.Indent, inspect.Text(e.Get("retry")), inspect.Text(e.Get("times")))
+		p.head = fmt.Sprintf("%s%sretry %s of %s", pad, live.Indent, inspect.Text(e.Get("retry")),
+			inspect.Text(e.Get("times")))
 	case fsm.EventActionStart:
 		lines := p.short(inspect.Text(e.Get("action")))
 		p.head += " -> " + lines[0]
@@ -131,7 +133,8 @@ func (p *simulationPrinter) show(e fsm.Event) {
 	case fsm.EventLoopComplete:
 		p.flush()
 		if e.Depth > 0 {
-			p.line(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, inspect.Text(e.Get("final_state")), inspect.Text(e.Get("terminated_by"))))
+			p.line(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, inspect.Text(e.Get("final_state")),
+				inspect.Text(e.Get("terminated_by"))))
 		}
 	default:
 		if note := view.SimulationNote(e); note != "" {
@@ -167,7 +170,10 @@ func (p *simulationPrinter) line(s string) {
 // collect notes an event for JSON.
 func (p *simulationPrinter) collect(e fsm.Event) {
 	if e.Kind == fsm.EventStateEnter {
-		p.steps = append(p.steps, api.SimulatedStep{Depth: e.Depth, Step: number(e.Get("iteration")), State: inspect.Text(e.Get("state"))})
+		p.steps = append(p.steps, api.SimulatedStep{
+			Depth: e.Depth, Step: number(e.Get("iteration")),
+			State: inspect.Text(e.Get("state")),
+		})
 		return
 	}
 	i := len(p.steps) - 1
@@ -219,7 +225,8 @@ func (p *simulationPrinter) finish(o fsm.Outcome) any {
 		}
 		fmt.Fprintln(p.d.Out)
 	}
-	terminal.Say(p.d.Out, "Would end: %s: %s (%s; exit code %d)\n", inspect.EndWord(o, p.r.Loop.MaxSteps), o.FinalState, humanize.Count(o.Steps, "step"), p.d.Code(o))
+	terminal.Say(p.d.Out, "Would end: %s: %s (%s; exit code %d)\n", inspect.EndWord(o, p.r.Loop.MaxSteps),
+		o.FinalState, humanize.Count(o.Steps, "step"), p.d.Code(o))
 	if o.Error != "" {
 		line := "Error: " + o.Error
 		if o.Error == inspect.NoTransition && p.judged != "" {
@@ -253,20 +260,27 @@ func end(o fsm.Outcome) api.End {
 func (d *Desk) printTally(r *Subject, o *DeskSimulation, t *Tally) any {
 	mean := float64(t.Steps) / float64(t.Runs)
 	if o.JSON {
-		all := api.SimulatedRuns{Tried: tried(r, o), Runs: t.Runs, Steps: api.StepCounts{Least: t.Least, Most: t.Most, Mean: mean}}
+		all := api.SimulatedRuns{
+			Tried: tried(r, o), Runs: t.Runs,
+			Steps: api.StepCounts{Least: t.Least, Most: t.Most, Mean: mean},
+		}
 		for _, e := range t.Endings() {
 			all.Ends = append(all.Ends, api.EndCount{
-				End: end(e.Outcome), ExitCode: d.Code(e.Outcome), Runs: e.Runs, Share: float64(e.Runs) / float64(t.Runs), Seed: e.Seed,
+				End: end(e.Outcome), ExitCode: d.Code(e.Outcome), Runs: e.Runs,
+				Share: float64(e.Runs) / float64(t.Runs), Seed: e.Seed,
 			})
 		}
 		return all
 	}
 	d.simulationHeader(r, o)
-	terminal.Say(d.Out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)
+	terminal.Say(d.Out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most,
+		mean)
 	for _, e := range t.Endings() {
-		terminal.Say(d.Out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), inspect.EndWord(e.Outcome, r.Loop.MaxSteps), e.Outcome.FinalState, e.Seed)
+		terminal.Say(d.Out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs),
+			inspect.EndWord(e.Outcome, r.Loop.MaxSteps), e.Outcome.FinalState, e.Seed)
 		if e.Outcome.Error != "" {
-			terminal.Say(d.Out, "%18s%s\n", "", humanize.Cut(humanize.FirstLine(humanize.PlainLine(e.Outcome.Error)), 160))
+			terminal.Say(d.Out, "%18s%s\n", "", humanize.Cut(humanize.FirstLine(humanize.PlainLine(e.Outcome.Error)),
+				160))
 		}
 	}
 	if !o.Quiet {

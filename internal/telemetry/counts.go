@@ -11,8 +11,8 @@ import (
 	"loops/persistence"
 )
 
-// A counts has the metrics of one run since its first event, whichever processes carried it: so each of them sends sums with
-// the same beginning, and one that is sent twice counts once.
+// A counts has the metrics of one run since its first event, whichever processes carried it: so each of them
+// sends sums with the same beginning, and one that is sent twice counts once.
 type counts struct {
 	run   persistence.ID
 	meter Meter

@@ -47,7 +47,10 @@ func TestDashboard(t *testing.T) {
 			t.Errorf("no query asks for %s", m.Name)
 		}
 	}
-	for _, wrong := range []string{"loops_runs_total", "sum by (verdict) (loops_steps_total)", `loops_queue_length{loop="x"}`, "loops_steps_total_bucket"} {
+	for _, wrong := range []string{
+		"loops_runs_total", "sum by (verdict) (loops_steps_total)",
+		`loops_queue_length{loop="x"}`, "loops_steps_total_bucket",
+	} {
 		if wrongQuery(wrong, map[string]bool{}) == nil {
 			t.Errorf("%s is taken", wrong)
 		}
@@ -67,7 +70,9 @@ func wrongQuery(query string, asked map[string]bool) (wrong []string) {
 		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 			base = strings.TrimSuffix(base, suffix)
 		}
-		i := slices.IndexFunc(Metrics, func(m Metric) bool { return m.Name == name || m.Name == base && m.Kind == Histogram })
+		i := slices.IndexFunc(Metrics, func(m Metric) bool {
+			return m.Name == name || m.Name == base && m.Kind == Histogram
+		})
 		if i < 0 {
 			wrong = append(wrong, "there is no metric "+name)
 			continue
@@ -106,7 +111,8 @@ func TestMetricsPage(t *testing.T) {
 		if len(m.Labels) > 0 {
 			labels = "`" + strings.Join(m.Labels, "`, `") + "`"
 		}
-		if row := "| `" + m.Name + "` | " + string(m.Kind) + " | " + labels + " | " + m.Help + " |\n"; !strings.Contains(string(page), row) {
+		if row := "| `" + m.Name + "` | " + string(m.Kind) + " | " + labels + " | " + m.Help +
+			" |\n"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/observe.md has no row %s", row)
 		}
 	}

@@ -14,6 +14,6 @@
 //
 // # Metrics by OTLP
 //
-// The metrics of a run are one stream of sums since its first event: [Exporter] sends it, from whichever process carries
-// the run. A [Pusher] sends what no run knows.
+// The metrics of a run are one stream of sums since its first event: [Exporter] sends it, from whichever
+// process carries the run. A [Pusher] sends what no run knows.
 package telemetry

@@ -30,18 +30,19 @@ const (
 	keepUnsent = 7 * 24 * time.Hour
 )
 
-// An Exporter sends the traces and the metrics of runs. It implements [engine.Observer], and a nil Exporter sends nothing. Its methods may
-// be called by several goroutines at once.
+// An Exporter sends the traces and the metrics of runs. It implements [engine.Observer], and a nil Exporter
+// sends nothing. Its methods may be called by several goroutines at once.
 type Exporter struct {
 	p *project.Project
 	s Settings
 
-	mu    sync.Mutex
-	runs  map[persistence.ID]*following // guarded by mu: those that this process carries
-	over  []persistence.ID              // guarded by mu: runs whose trace has all its spans
-	ended []*counts                     // guarded by mu: metrics of runs that are over, which the collector did not take yet
-	marks map[persistence.ID]*os.File   // guarded by mu: the locked files in unsent
-	begun bool                          // guarded by mu: a run began
+	mu   sync.Mutex
+	runs map[persistence.ID]*following // guarded by mu: those that this process carries
+	over []persistence.ID              // guarded by mu: runs whose trace has all its spans
+	// guarded by mu: metrics of runs that are over, which the collector did not take yet
+	ended []*counts
+	marks map[persistence.ID]*os.File // guarded by mu: the locked files in unsent
+	begun bool                        // guarded by mu: a run began
 
 	sender    sender
 	closing   chan struct{}   // closed by Close
@@ -173,13 +174,15 @@ func (x *Exporter) end(f *following) {
 // this observer was too slow for. Of events that cannot be read there are no spans, and of their run no metrics. The
 // caller holds mu.
 func (x *Exporter) upTo(id persistence.ID, f *following, seq uint64) {
-	if f.seq < seq && engine.CatchUp(context.Background(), x.p, engine.Missed{Run: id, After: f.seq, Until: seq}, f.add) != nil {
+	if f.seq < seq && engine.CatchUp(context.Background(), x.p, engine.Missed{Run: id, After: f.seq, Until: seq},
+		f.add) != nil {
 		f.counts = nil
 	}
 }
 
 // Close sends what waits, for three seconds at most, and returns what was not sent and why. Metrics that are being sent
-// are sent to the end first: a collector that still reads a request that was given up would take older counts after newer ones.
+// are sent to the end first: a collector that still reads a request that was given up would take older counts
+// after newer ones.
 func (x *Exporter) Close() error {
 	if x == nil {
 		return nil

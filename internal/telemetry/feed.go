@@ -30,9 +30,10 @@ type Feed struct {
 	Since   time.Time                  // events before it do not count; zero = all count
 	Only    func(persistence.Run) bool // chooses runs, as [persistence.Filter] has it; nil = all of the project
 
-	At     func(persistence.ID, time.Time) bool // chooses events of these runs by their time; nil = all
-	Queue  string                               // the one queue of submitted runs that counts; "" = all, and those that wait for files
-	Gauges bool                                 // events do not count
+	At func(persistence.ID, time.Time) bool // chooses events of these runs by their time; nil = all
+	// the one queue of submitted runs that counts; "" = all, and those that wait for files
+	Queue  string
+	Gauges bool // events do not count
 
 	mu     sync.Mutex
 	store  *project.Records             // guarded by mu; nil = not open

@@ -12,8 +12,8 @@ const (
 	operationJudge  = "chat"
 )
 
-// conventions are the attributes of version 0.1.0 of the semantic conventions for generative AI, and the field of an event
-// that has the value. It is the one place that names them: the conventions are not stable yet.
+// conventions are the attributes of version 0.1.0 of the semantic conventions for generative AI, and the field
+// of an event that has the value. It is the one place that names them: the conventions are not stable yet.
 var conventions = []struct {
 	attr, field string
 	whole       bool
@@ -30,7 +30,10 @@ var conventions = []struct {
 }
 
 // providers are those of the agent hosts that ask one alone.
-var providers = map[string]string{"claude": "anthropic", "codex": "openai", "gemini": "gcp.gemini", "kimi": "moonshot_ai"}
+var providers = map[string]string{
+	"claude": "anthropic", "codex": "openai", "gemini": "gcp.gemini",
+	"kimi": "moonshot_ai",
+}
 
 // otherError is the type of an error that has no other one.
 const otherError = "_OTHER"

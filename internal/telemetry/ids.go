@@ -10,8 +10,8 @@ import (
 	"loops/persistence"
 )
 
-// A TraceID names the trace of a run, in hexadecimal. It follows from the id of the run, so that each process that carries
-// the run, and each that links to it, has the same.
+// A TraceID names the trace of a run, in hexadecimal. It follows from the id of the run, so that each process
+// that carries the run, and each that links to it, has the same.
 type TraceID string
 
 // TraceOf returns the id of the trace of a run.

@@ -108,7 +108,8 @@ func (m *Meter) empty() bool {
 func Write(w io.Writer, meters ...*Meter) error {
 	var b bytes.Buffer
 	for _, metric := range Metrics {
-		b.WriteString("# HELP " + metric.Name + " " + metric.Help + "\n# TYPE " + metric.Name + " " + string(metric.Kind) + "\n")
+		b.WriteString("# HELP " + metric.Name + " " + metric.Help + "\n# TYPE " + metric.Name + " " +
+			string(metric.Kind) + "\n")
 		for _, m := range meters {
 			m.write(&b, metric)
 		}
@@ -174,7 +175,8 @@ func (t *tally) used(u inspect.Use) {
 
 // retryWhy are the events that an action is tried again, and what the label says.
 var retryWhy = map[string]string{
-	fsm.EventActionRetry: "retry", fsm.EventAPIErrorRetry: "api_error", fsm.EventInfraRetry: "infra", fsm.EventFailover: "failover",
+	fsm.EventActionRetry: "retry", fsm.EventAPIErrorRetry: "api_error", fsm.EventInfraRetry: "infra",
+	fsm.EventFailover: "failover",
 }
 
 // event takes the next event of the run.
@@ -242,7 +244,10 @@ func (t *tally) segment(e fsm.Event) {
 // outcomeOf returns how a run ended, in the words of notifications.
 func outcomeOf(e fsm.Event) string {
 	failure, _ := e.Get("failure_terminal").(bool)
-	return inspect.EndKind(fsm.Outcome{TerminatedBy: inspect.Text(e.Get("terminated_by")), Failure: failure, Merge: inspect.Text(e.Get("merge"))})
+	return inspect.EndKind(fsm.Outcome{
+		TerminatedBy: inspect.Text(e.Get("terminated_by")), Failure: failure,
+		Merge: inspect.Text(e.Get("merge")),
+	})
 }
 
 // took adds the time of an action.

@@ -46,18 +46,23 @@ func TestTally(t *testing.T) {
 		event(fsm.EventAPIErrorRetry),
 		event(fsm.EventNote, fsm.Field{Key: "wait", Value: "rate_limit"}),
 		event(fsm.EventLoopResume),
-		event(fsm.EventStateEnter, fsm.Field{Key: "state", Value: "a"}, fsm.Field{Key: "iteration", Value: int64(1)}, fsm.Field{Key: "resumed", Value: true}),
-		event(fsm.EventItemEnd, fsm.Field{Key: "exit_code", Value: int64(0)}, fsm.Field{Key: "duration_ms", Value: int64(20)}),
+		event(fsm.EventStateEnter, fsm.Field{Key: "state", Value: "a"}, fsm.Field{Key: "iteration", Value: int64(1)},
+			fsm.Field{Key: "resumed", Value: true}),
+		event(fsm.EventItemEnd, fsm.Field{Key: "exit_code", Value: int64(0)},
+			fsm.Field{Key: "duration_ms", Value: int64(20)}),
 		event(fsm.EventLoopComplete, fsm.Field{Key: "terminated_by", Value: "terminal"}),
 		event(fsm.EventLoopResume),
 	)
 	const at = `{project="shop",loop="a\"b"`
 	for _, want := range []string{
-		RunsStarted + at + "} 1", RunsEnded + at + `,outcome="completed"} 1`, RunsResumed + at + "} 2", LeasesLost + at + "} 1", Steps + at + "} 1",
-		ActionSeconds + `_bucket` + at + `,kind="prompt",le="1"} 0`, ActionSeconds + `_bucket` + at + `,kind="prompt",le="5"} 1`,
+		RunsStarted + at + "} 1", RunsEnded + at + `,outcome="completed"} 1`, RunsResumed + at + "} 2",
+		LeasesLost + at + "} 1", Steps + at + "} 1",
+		ActionSeconds + `_bucket` + at + `,kind="prompt",le="1"} 0`, ActionSeconds + `_bucket` + at +
+			`,kind="prompt",le="5"} 1`,
 		ActionSeconds + `_sum` + at + `,kind="prompt"} 1.5`, ActionSeconds + `_count` + at + `,kind="item"} 1`,
 		Retries + at + `,why="api_error"} 1`, Waits + at + `,why="rate_limit"} 1`,
-		Tokens + at + `,model="m",type="input"} 10`, Tokens + at + `,model="m",type="output"} 4`, CostUSD + at + `,model="m"} 0.25`,
+		Tokens + at + `,model="m",type="input"} 10`, Tokens + at + `,model="m",type="output"} 4`,
+		CostUSD + at + `,model="m"} 0.25`,
 		"# TYPE " + ActionSeconds + " histogram", "# TYPE " + RunsLive + " gauge",
 	} {
 		if !strings.Contains(got, want+"\n") {
@@ -77,7 +82,9 @@ func TestSet(t *testing.T) {
 	if err := Write(&b, m); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String(); strings.Contains(got, `status="paused"`) || !strings.Contains(got, `{project="a",status="running"} 1`) || !strings.Contains(got, `{project="b",status="running"} 3`) {
+	if got := b.String(); strings.Contains(got, `status="paused"`) ||
+		!strings.Contains(got, `{project="a",status="running"} 1`) ||
+		!strings.Contains(got, `{project="b",status="running"} 3`) {
 		t.Error(got)
 	}
 }

@@ -39,18 +39,44 @@ const (
 // Metrics are all there are, in the order in which they are written.
 var Metrics = []Metric{
 	{RunsStarted, Counter, "{run}", []string{"loop"}, "Runs that began."},
-	{RunsEnded, Counter, "{run}", []string{"loop", "outcome"}, "Runs that ended, by how; a run that is resumed and ends again counts again."},
+	{
+		RunsEnded, Counter, "{run}",
+		[]string{"loop", "outcome"},
+		"Runs that ended, by how; a run that is resumed and ends again counts again.",
+	},
 	{RunsResumed, Counter, "{run}", []string{"loop"}, "Times that a run was resumed."},
 	{RunsLive, Gauge, "{run}", []string{"status"}, "Runs that a process carries or that died with it, by status."},
-	{Steps, Counter, "{step}", []string{"loop"}, "States that runs entered, those of sub-loops, branches and items too."},
+	{
+		Steps, Counter, "{step}",
+		[]string{"loop"},
+		"States that runs entered, those of sub-loops, branches and items too.",
+	},
 	{ActionSeconds, Histogram, "s", []string{"loop", "kind"}, "How long actions took; kind is action, prompt or item."},
-	{Retries, Counter, "{retry}", []string{"loop", "why"}, "Actions that were tried again; why is retry, api_error, infra or failover."},
-	{Waits, Counter, "{wait}", []string{"loop", "why"}, "Waits that began; why is rate_limit, retry, ask, wait, paused, spend and so on."},
-	{Tokens, Counter, "{token}", []string{"loop", "model", "type"}, "Tokens of prompts and judges; type is input, output, cache_read or cache_write."},
-	{CostUSD, Counter, "{USD}", []string{"loop", "model"}, "US dollars of prompts and judges, as far as their cost is known."},
-	{QueueLength, Gauge, "{run}", []string{"queue"}, "Runs that wait for files that other runs have; with queue, submitted runs that wait for a worker of it."},
+	{
+		Retries, Counter, "{retry}",
+		[]string{"loop", "why"},
+		"Actions that were tried again; why is retry, api_error, infra or failover.",
+	},
+	{
+		Waits, Counter, "{wait}",
+		[]string{"loop", "why"},
+		"Waits that began; why is rate_limit, retry, ask, wait, paused, spend and so on.",
+	},
+	{
+		Tokens, Counter, "{token}",
+		[]string{"loop", "model", "type"},
+		"Tokens of prompts and judges; type is input, output, cache_read or cache_write.",
+	},
+	{
+		CostUSD, Counter, "{USD}",
+		[]string{"loop", "model"},
+		"US dollars of prompts and judges, as far as their cost is known.",
+	},
+	{QueueLength, Gauge, "{run}", []string{"queue"}, "Runs that wait for files that other runs have; with queue, " +
+		"submitted runs that wait for a worker of it."},
 	{StoreSeconds, Histogram, "s", nil, "How long the store took to list the runs that changed."},
-	{LeasesLost, Counter, "{run}", []string{"loop"}, "Times that a run was resumed whose former process died or lost its lease."},
+	{LeasesLost, Counter, "{run}", []string{"loop"}, "Times that a run was resumed whose former process died or " +
+		"lost its lease."},
 }
 
 // bounds are the upper bounds of the buckets of histograms, in seconds.

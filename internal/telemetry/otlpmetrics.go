@@ -19,11 +19,12 @@ type stream struct {
 	From     time.Time
 }
 
-// appendStream appends a resource with its metrics, as OTLP has them. The names are those of [Metrics]: what makes names
-// for Prometheus of those of OTLP leaves them as they are.
+// appendStream appends a resource with its metrics, as OTLP has them. The names are those of [Metrics]: what
+// makes names for Prometheus of those of OTLP leaves them as they are.
 func (s *Settings) appendStream(b []byte, one stream, now time.Time) []byte {
 	b = append(b, `{"resource":{`...)
-	b = appendAttrs(b, append([]Attr{{"service.name", s.Service}, {"service.instance.id", one.Instance}}, s.Resource...))
+	b = appendAttrs(b, append([]Attr{{"service.name", s.Service}, {"service.instance.id", one.Instance}},
+		s.Resource...))
 	b = append(b, `},"scopeMetrics":[{"scope":{"name":"loops"},"metrics":[`...)
 	one.Meter.mu.Lock()
 	defer one.Meter.mu.Unlock()
@@ -40,7 +41,10 @@ func (s *Settings) appendStream(b []byte, one stream, now time.Time) []byte {
 		b = value.AppendJSONString(append(b, `{"name":`...), metric.Name)
 		b = value.AppendJSONString(append(b, `,"unit":`...), metric.Unit)
 		b = value.AppendJSONString(append(b, `,"description":`...), metric.Help)
-		b = append(b, map[Kind]string{Counter: `,"sum":{`, Gauge: `,"gauge":{`, Histogram: `,"histogram":{`}[metric.Kind]...)
+		b = append(b, map[Kind]string{
+			Counter: `,"sum":{`, Gauge: `,"gauge":{`,
+			Histogram: `,"histogram":{`,
+		}[metric.Kind]...)
 		if metric.Kind != Gauge {
 			b = append(b, `"aggregationTemporality":2,`...) // since the beginning
 		}

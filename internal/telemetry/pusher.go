@@ -10,8 +10,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// A Pusher sends what the process of a run does not know, at an interval: how many runs are live, how many wait, and how
-// long the store takes. What processes that are gone did not send of their runs is sent, too.
+// A Pusher sends what the process of a run does not know, at an interval: how many runs are live, how many
+// wait, and how long the store takes. What processes that are gone did not send of their runs is sent, too.
 type Pusher struct {
 	Open   func() (*project.Project, error) // opens the project again
 	Getenv func(string) (string, bool)
@@ -24,7 +24,10 @@ type Pusher struct {
 // Run sends until ctx ends.
 func (p *Pusher) Run(ctx context.Context) {
 	host, _ := os.Hostname()
-	one := stream{Meter: p.Feed.Meter, Instance: fmt.Sprintf("%s-%d-%d", host, os.Getpid(), p.Feed.Since.UnixNano()), From: p.Feed.Since}
+	one := stream{
+		Meter: p.Feed.Meter, Instance: fmt.Sprintf("%s-%d-%d", host, os.Getpid(), p.Feed.Since.UnixNano()),
+		From: p.Feed.Since,
+	}
 	defer p.Feed.Close()
 	for ctx.Err() == nil {
 		interval, err := p.push(ctx, one)

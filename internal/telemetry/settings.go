@@ -33,7 +33,10 @@ func SettingsOf(c config.Telemetry, getenv func(string) (string, bool)) Settings
 		}
 		return ""
 	}
-	s := Settings{Content: c.Content == "true", Service: "loops", Interval: milliseconds(env("OTEL_METRIC_EXPORT_INTERVAL"), usualInterval)}
+	s := Settings{
+		Content: c.Content == "true", Service: "loops",
+		Interval: milliseconds(env("OTEL_METRIC_EXPORT_INTERVAL"), usualInterval),
+	}
 	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
 		return s
 	}

@@ -56,7 +56,10 @@ type Tracer struct {
 
 // NewTracer returns a tracer that has seen nothing of a run.
 func NewTracer(run persistence.Run, send func(*Span)) *Tracer {
-	t := &Tracer{Send: send, run: run, trace: TraceOf(run.ID), parts: map[string]string{}, open: map[string]*Span{}, visits: map[string]*inspect.Visit{}}
+	t := &Tracer{
+		Send: send, run: run, trace: TraceOf(run.ID), parts: map[string]string{}, open: map[string]*Span{},
+		visits: map[string]*inspect.Visit{},
+	}
 	t.reader = inspect.Reader{Done: t.left, Inside: t.left, Each: t.each}
 	return t
 }
@@ -95,7 +98,11 @@ func (t *Tracer) begin(e fsm.Event) {
 	}
 	t.root = &Span{
 		Trace: t.trace, ID: t.trace.span(segment(e.Seq)), Name: t.run.Loop, Begin: e.Time, Links: links,
-		Attrs: []Attr{{"loops.run.id", string(t.run.ID)}, {"loops.loop", t.run.Loop}, {"loops.resumed", e.Kind == fsm.EventLoopResume}},
+		Attrs: []Attr{
+			{"loops.run.id", string(t.run.ID)},
+			{"loops.loop", t.run.Loop},
+			{"loops.resumed", e.Kind == fsm.EventLoopResume},
+		},
 	}
 	t.before = t.root.ID
 }
@@ -124,7 +131,8 @@ func (t *Tracer) finish(e fsm.Event) {
 		return
 	}
 	outcome := outcomeOf(e)
-	t.root.End, t.root.Attrs = e.Time, append(t.root.Attrs, Attr{"loops.outcome", outcome}, Attr{"loops.state", inspect.Text(e.Get("final_state"))})
+	t.root.End, t.root.Attrs = e.Time,
+		append(t.root.Attrs, Attr{"loops.outcome", outcome}, Attr{"loops.state", inspect.Text(e.Get("final_state"))})
 	switch outcome {
 	case "failed", "timed_out", "stalled", "capped", "budget", "limited":
 		if t.root.Failed = inspect.Text(e.Get("error")); t.root.Failed == "" {
@@ -263,7 +271,8 @@ func (t *Tracer) each(e fsm.Event, v *inspect.Visit) {
 		}
 		task := taskName(name, taskOf(e))
 		if t.open[task] == nil { // an item whose start has no event of its own
-			t.start(task, task, name, Span{Name: taskOf(e), Begin: e.Time.Add(-took(e.Get)), Attrs: []Attr{{"loops.task", task}}})
+			t.start(task, task, name,
+				Span{Name: taskOf(e), Begin: e.Time.Add(-took(e.Get)), Attrs: []Attr{{"loops.task", task}}})
 		}
 		t.end(task, e.Time, failed, Attr{"loops.verdict", verdict})
 	case fsm.EventNote, fsm.EventRateLimitWaiting, fsm.EventHostCooldown:
@@ -272,7 +281,8 @@ func (t *Tracer) each(e fsm.Event, v *inspect.Visit) {
 			why = e.Kind
 		}
 		if why != "" {
-			t.start(name+"~", name+"~"+decimal(e.Seq), name, Span{Name: "wait " + waitWhy(e, why), Begin: e.Time, Attrs: []Attr{{"loops.wait", waitWhy(e, why)}}})
+			t.start(name+"~", name+"~"+decimal(e.Seq), name,
+				Span{Name: "wait " + waitWhy(e, why), Begin: e.Time, Attrs: []Attr{{"loops.wait", waitWhy(e, why)}}})
 		}
 	}
 	judges, _ := e.Get("judges").([]any)
@@ -332,10 +342,14 @@ func (t *Tracer) ended(e fsm.Event, name string) {
 func (t *Tracer) judge(e fsm.Event, name string, i int, m *value.Map) {
 	get := func(key string) any { v, _ := m.Get(key); return v }
 	s := Span{
-		Trace: t.trace, ID: t.trace.span(name + "?" + decimal(e.Seq) + "." + strconv.Itoa(i)), Parent: t.trace.span(name), Name: "judge", Client: true,
+		Trace: t.trace, ID: t.trace.span(name + "?" + decimal(e.Seq) + "." + strconv.Itoa(i)),
+		Parent: t.trace.span(name), Name: "judge", Client: true,
 		Begin: e.Time.Add(-took(get)), End: e.Time, Failed: inspect.Text(get("failure")),
 	}
-	s.Attrs = append([]Attr{{"gen_ai.operation.name", operationJudge}, {"loops.evaluator", inspect.Text(get("evaluator"))}}, genAI(get, s.Failed != "")...)
+	s.Attrs = append([]Attr{
+		{"gen_ai.operation.name", operationJudge},
+		{"loops.evaluator", inspect.Text(get("evaluator"))},
+	}, genAI(get, s.Failed != "")...)
 	t.give(&s)
 }
 

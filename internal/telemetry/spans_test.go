@@ -49,39 +49,53 @@ func promptEvents() []fsm.Event {
 	enter := []fsm.Field{{Key: "state", Value: "a"}, {Key: "iteration", Value: int64(1)}}
 	return []fsm.Event{
 		event(fsm.EventLoopStart), event(fsm.EventStateEnter, enter...),
-		event(fsm.EventActionStart, fsm.Field{Key: "action", Value: "mend it"}, fsm.Field{Key: "is_prompt", Value: true}),
+		event(fsm.EventActionStart, fsm.Field{Key: "action", Value: "mend it"},
+			fsm.Field{Key: "is_prompt", Value: true}),
 		event(fsm.EventLoopResume),
 		event(fsm.EventStateEnter, append(enter, fsm.Field{Key: "resumed", Value: true})...),
-		event(fsm.EventActionStart, fsm.Field{Key: "action", Value: "mend it"}, fsm.Field{Key: "is_prompt", Value: true}),
-		event(fsm.EventActionComplete, fsm.Field{Key: "exit_code", Value: int64(0)}, fsm.Field{Key: "is_prompt", Value: true}, fsm.Field{Key: "host", Value: "claude"},
-			fsm.Field{Key: "model", Value: "m"}, fsm.Field{Key: "input_tokens", Value: int64(7)}, fsm.Field{Key: "output_preview", Value: "done"}),
-		event(fsm.EventEvaluate, fsm.Field{Key: "verdict", Value: "yes"}, fsm.Field{Key: "judges", Value: []any{value.NewMap("evaluator", "llm", "duration_ms", int64(500), "model", "j")}}),
-		event(fsm.EventRoute, fsm.Field{Key: "to", Value: "done"}), event(fsm.EventLoopComplete, fsm.Field{Key: "terminated_by", Value: "terminal"}),
+		event(fsm.EventActionStart, fsm.Field{Key: "action", Value: "mend it"},
+			fsm.Field{Key: "is_prompt", Value: true}),
+		event(fsm.EventActionComplete, fsm.Field{Key: "exit_code", Value: int64(0)},
+			fsm.Field{Key: "is_prompt", Value: true}, fsm.Field{Key: "host", Value: "claude"},
+			fsm.Field{Key: "model", Value: "m"}, fsm.Field{Key: "input_tokens", Value: int64(7)},
+			fsm.Field{Key: "output_preview", Value: "done"}),
+		event(fsm.EventEvaluate, fsm.Field{Key: "verdict", Value: "yes"},
+			fsm.Field{
+				Key:   "judges",
+				Value: []any{value.NewMap("evaluator", "llm", "duration_ms", int64(500), "model", "j")},
+			}),
+		event(fsm.EventRoute, fsm.Field{Key: "to", Value: "done"}),
+		event(fsm.EventLoopComplete, fsm.Field{Key: "terminated_by", Value: "terminal"}),
 	}
 }
 
-// TestSpansOfKilledRun: each process has a span at the top, the later one with a link to the earlier, and a step that was
-// cut short has one span with two attempts.
+// TestSpansOfKilledRun: each process has a span at the top, the later one with a link to the earlier, and a
+// step that was cut short has one span with two attempts.
 func TestSpansOfKilledRun(t *testing.T) {
 	t.Parallel()
 	all := spansOf(true, promptEvents()...)
 	roots, steps, prompts := named(t, all, "x"), named(t, all, "a"), named(t, all, "prompt")
-	if len(roots) != 2 || roots[0].Failed == "" || roots[1].Failed != "" || len(roots[1].Links) != 1 || roots[1].Links[0].Span != roots[0].ID || roots[0].ID == roots[1].ID {
+	if len(roots) != 2 || roots[0].Failed == "" || roots[1].Failed != "" || len(roots[1].Links) != 1 ||
+		roots[1].Links[0].Span != roots[0].ID || roots[0].ID == roots[1].ID {
 		t.Errorf("roots: %+v", roots)
 	}
-	if len(steps) != 1 || steps[0].Parent != roots[0].ID || len(prompts) != 2 || prompts[0].Failed == "" || prompts[1].Failed != "" || prompts[1].Parent != steps[0].ID {
+	if len(steps) != 1 || steps[0].Parent != roots[0].ID || len(prompts) != 2 || prompts[0].Failed == "" ||
+		prompts[1].Failed != "" || prompts[1].Parent != steps[0].ID {
 		t.Errorf("steps: %+v, prompts: %+v", steps, prompts)
 	}
 	last := prompts[1]
 	for key, want := range map[string]any{
-		"gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": "anthropic", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": int64(7),
-		"gen_ai.input.messages": `[{"role":"user","parts":[{"type":"text","content":"mend it"}]}]`, "gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"text","content":"done"}]}]`,
+		"gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": "anthropic", "gen_ai.request.model": "m",
+		"gen_ai.usage.input_tokens": int64(7),
+		"gen_ai.input.messages":     `[{"role":"user","parts":[{"type":"text","content":"mend it"}]}]`,
+		"gen_ai.output.messages":    `[{"role":"assistant","parts":[{"type":"text","content":"done"}]}]`,
 	} {
 		if got := attr(last, key); got != want {
 			t.Errorf("%s is %v, not %v", key, got, want)
 		}
 	}
-	if j := named(t, all, "judge")[0]; j.End.Sub(j.Begin) != 500*time.Millisecond || attr(j, "gen_ai.request.model") != "j" {
+	if j := named(t, all, "judge")[0]; j.End.Sub(j.Begin) != 500*time.Millisecond ||
+		attr(j, "gen_ai.request.model") != "j" {
 		t.Errorf("judge: %+v", j)
 	}
 	if attr(last, "error.type") != nil {
@@ -113,8 +127,10 @@ func TestBody(t *testing.T) {
 		t.Fatalf("%s", body)
 	}
 	for _, want := range []string{
-		`{"key":"service.name","value":{"stringValue":"loops"}}`, `{"key":"gen_ai.usage.input_tokens","value":{"intValue":"7"}}`, `"kind":3`,
-		`"startTimeUnixNano":"1000000000000"`, `"status":{"code":2,"message":"its process was gone"}`, `{"key":"loops.resumed","value":{"boolValue":false}}`,
+		`{"key":"service.name","value":{"stringValue":"loops"}}`,
+		`{"key":"gen_ai.usage.input_tokens","value":{"intValue":"7"}}`, `"kind":3`,
+		`"startTimeUnixNano":"1000000000000"`, `"status":{"code":2,"message":"its process was gone"}`,
+		`{"key":"loops.resumed","value":{"boolValue":false}}`,
 	} {
 		if !strings.Contains(string(body), want) {
 			t.Errorf("missing: %s\n%s", want, body)
@@ -131,28 +147,45 @@ func TestSettings(t *testing.T) {
 		t.Errorf("it is sent to %+v", s)
 	}
 	at := config.Telemetry{Endpoint: "http://c:1/", Content: "true"}
-	if s := of(at, nil); s.Traces.URL != "http://c:1/v1/traces" || s.Metrics.URL != "http://c:1/v1/metrics" || !s.Content || s.Service != "loops" || s.Traces.Timeout != 10*time.Second || s.Interval != time.Minute {
+	if s := of(at, nil); s.Traces.URL != "http://c:1/v1/traces" || s.Metrics.URL != "http://c:1/v1/metrics" ||
+		!s.Content || s.Service != "loops" || s.Traces.Timeout != 10*time.Second || s.Interval != time.Minute {
 		t.Errorf("%+v", s)
 	}
-	for _, off := range []map[string]string{{"OTEL_SDK_DISABLED": "true"}, {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "c:4318"}} {
+	for _, off := range []map[string]string{
+		{"OTEL_SDK_DISABLED": "true"},
+		{"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT": "c:4318"},
+	} {
 		if s := of(at, off); s.Traces.URL != "" || s.Metrics.URL != "" {
 			t.Errorf("with %v it is sent to %+v", off, s)
 		}
 	}
-	if s := of(at, map[string]string{"OTEL_METRICS_EXPORTER": "none", "OTEL_METRIC_EXPORT_INTERVAL": "500"}); s.Traces.URL == "" || s.Metrics.URL != "" || s.Interval != 500*time.Millisecond {
+	if s := of(at, map[string]string{
+		"OTEL_METRICS_EXPORTER":       "none",
+		"OTEL_METRIC_EXPORT_INTERVAL": "500",
+	}); s.Traces.URL == "" || s.Metrics.URL != "" ||
+		s.Interval != 500*time.Millisecond {
 		t.Errorf("without metrics: %+v", s)
 	}
 	s := of(at, map[string]string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://d:2", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20x, a=b", "OTEL_EXPORTER_OTLP_TIMEOUT": "250",
-		"OTEL_RESOURCE_ATTRIBUTES": "service.name=y,team=z", "OTEL_EXPORTER_OTLP_METRICS_HEADERS": "c=d",
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://d:2", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20x, a=b",
+		"OTEL_EXPORTER_OTLP_TIMEOUT": "250",
+		"OTEL_RESOURCE_ATTRIBUTES":   "service.name=y,team=z", "OTEL_EXPORTER_OTLP_METRICS_HEADERS": "c=d",
 	})
-	if s.Traces.URL != "http://d:2/v1/traces" || len(s.Traces.Headers) != 2 || s.Traces.Headers[0] != [2]string{"authorization", "Bearer x"} || s.Traces.Timeout != 250*time.Millisecond || s.Service != "y" || len(s.Resource) != 1 {
+	if s.Traces.URL != "http://d:2/v1/traces" || len(s.Traces.Headers) != 2 ||
+		s.Traces.Headers[0] != [2]string{"authorization", "Bearer x"} || s.Traces.Timeout != 250*time.Millisecond ||
+		s.Service != "y" || len(s.Resource) != 1 {
 		t.Errorf("%+v", s)
 	}
-	if s.Metrics.URL != "http://d:2/v1/metrics" || len(s.Metrics.Headers) != 1 || s.Metrics.Headers[0] != [2]string{"c", "d"} {
+	if s.Metrics.URL != "http://d:2/v1/metrics" || len(s.Metrics.Headers) != 1 ||
+		s.Metrics.Headers[0] != [2]string{"c", "d"} {
 		t.Errorf("%+v", s.Metrics)
 	}
-	if s := of(at, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://e:3/in", "OTEL_SERVICE_NAME": "q"}); s.Traces.URL != "http://e:3/in" || s.Metrics.URL != "http://c:1/v1/metrics" || s.Service != "q" {
+	if s := of(at, map[string]string{
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://e:3/in",
+		"OTEL_SERVICE_NAME":                  "q",
+	}); s.Traces.URL != "http://e:3/in" || s.Metrics.URL != "http://c:1/v1/metrics" ||
+		s.Service != "q" {
 		t.Errorf("%+v", s)
 	}
 }

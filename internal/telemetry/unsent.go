@@ -17,8 +17,8 @@ import (
 // them has its lock, so that what a process sent late is not taken for the newest.
 func (x *Exporter) unsent() string { return filepath.Join(x.p.LogsDir(), "traces") }
 
-// lock makes the file of a run, and locks it. It waits as long as another process may send. nil = there is none, or another
-// process has it.
+// lock makes the file of a run, and locks it. It waits as long as another process may send. nil = there is
+// none, or another process has it.
 func (x *Exporter) lock(id persistence.ID, wait time.Duration) *os.File {
 	path := filepath.Join(x.unsent(), string(id))
 	tick := time.NewTicker(lockPause)
@@ -39,8 +39,8 @@ func (x *Exporter) lock(id persistence.ID, wait time.Duration) *os.File {
 	}
 }
 
-// mark notes that trace and metrics of a run are to be sent, until Close has sent them. A folder that cannot be written to
-// has no notes. The caller holds mu.
+// mark notes that trace and metrics of a run are to be sent, until Close has sent them. A folder that cannot be
+// written to has no notes. The caller holds mu.
 func (x *Exporter) mark(id persistence.ID) {
 	if os.MkdirAll(x.unsent(), 0o700) != nil || x.marks[id] != nil {
 		return
@@ -60,8 +60,8 @@ func (x *Exporter) resend() {
 	})
 }
 
-// Resend sends what was not sent of runs that no process carries, of the newest ones, until Close. Older ones are given up.
-// A nil Exporter sends nothing.
+// Resend sends what was not sent of runs that no process carries, of the newest ones, until Close. Older ones
+// are given up. A nil Exporter sends nothing.
 func (x *Exporter) Resend() {
 	if x == nil {
 		return

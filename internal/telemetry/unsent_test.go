@@ -11,8 +11,8 @@ import (
 	"loops/persistence"
 )
 
-// TestOnlyOneSends: a process that sends what another one left of a run has the lock of that run, which one that resumes
-// the run waits for, and a file that was removed meanwhile is made again.
+// TestOnlyOneSends: a process that sends what another one left of a run has the lock of that run, which one
+// that resumes the run waits for, and a file that was removed meanwhile is made again.
 func TestOnlyOneSends(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -31,7 +31,8 @@ func WriteCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 			share = fmt.Sprintf("%.0f%%", 100*l.CostUSD/s.Total.CostUSD)
 		}
 		SayRow(w,
-			pad(humanize.PlainLine(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), humanize.Tokens(l.Input), humanize.Tokens(l.Output),
+			pad(humanize.PlainLine(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges),
+			humanize.Tokens(l.Input), humanize.Tokens(l.Output),
 			humanize.Tokens(l.CacheRead+l.CacheWrite), l.Text(), humanize.Duration(l.Time), share, "")
 	}
 	for _, name := range s.Order {
@@ -52,7 +53,8 @@ func WriteAgents(out io.Writer, a inspect.AgentCosts) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	Say(w, "\nAGENT\tMODEL\tPROMPTS\tJUDGES\tTOKENS\tCOST\tTIME\n")
 	for _, c := range all {
-		Say(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", humanize.Dash(humanize.PlainLine(c.Host)), humanize.Dash(humanize.PlainLine(c.Model)), c.Prompts, c.Judges,
+		Say(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", humanize.Dash(humanize.PlainLine(c.Host)),
+			humanize.Dash(humanize.PlainLine(c.Model)), c.Prompts, c.Judges,
 			humanize.Tokens(c.Tokens()), c.Text(), humanize.Duration(c.Time))
 	}
 	return w.Flush()
@@ -90,7 +92,8 @@ type costs struct {
 func NewCostReport(s *inspect.CostSheet) (r CostReport) {
 	line := func(l *inspect.Cost) costs {
 		c := costs{
-			Iterations: l.Prompts + l.Judges, Input: l.Input, Output: l.Output, CacheRead: l.CacheRead, CacheWrite: l.CacheWrite, Time: l.Time.Milliseconds(),
+			Iterations: l.Prompts + l.Judges, Input: l.Input, Output: l.Output, CacheRead: l.CacheRead,
+			CacheWrite: l.CacheWrite, Time: l.Time.Milliseconds(),
 		}
 		if l.Unknown == 0 {
 			c.Cost = new(MicroDollars(l.CostUSD))

@@ -14,7 +14,8 @@ import (
 func TestCostSheet(t *testing.T) {
 	t.Parallel()
 	used := func(more ...any) *value.Map {
-		m := value.NewMap("duration_ms", int64(1000), "input_tokens", int64(10), "output_tokens", int64(1), "cost_usd", 0.25)
+		m := value.NewMap("duration_ms", int64(1000), "input_tokens", int64(10), "output_tokens", int64(1),
+			"cost_usd", 0.25)
 		for i := 0; i < len(more); i += 2 {
 			m.Set(more[i].(string), more[i+1])
 		}

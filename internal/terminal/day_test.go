@@ -14,7 +14,13 @@ func TestDay(t *testing.T) {
 	var b strings.Builder
 	var day terminal.Day
 	out, noon := terminal.NewSink(&b), time.Date(2026, 11, 28, 12, 0, 0, 0, time.Local)
-	for _, at := range []time.Time{{}, noon, noon.Add(time.Hour), {}, noon.Add(24 * time.Hour), noon.Add(25 * time.Hour)} {
+	for _, at := range []time.Time{
+		{},
+		noon, noon.Add(time.Hour),
+		{},
+		noon.Add(24 * time.Hour),
+		noon.Add(25 * time.Hour),
+	} {
 		day.Heading(out, at)
 	}
 	zone := noon.Format("MST")

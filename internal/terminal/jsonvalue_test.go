@@ -14,13 +14,14 @@ func TestWriteJSONList(t *testing.T) {
 	t.Parallel()
 	for _, list := range [][]any{{}, {int64(1)}, {value.NewMap("a", "x\ny", "b", []any{int64(1), "z"}), []any{}, nil}} {
 		var whole, each strings.Builder
-		err := errors.Join(terminal.WriteJSON(&whole, list), terminal.WriteJSONList(&each, func(yield func(any, error) bool) {
-			for _, v := range list {
-				if !yield(v, nil) {
-					return
+		err := errors.Join(terminal.WriteJSON(&whole, list),
+			terminal.WriteJSONList(&each, func(yield func(any, error) bool) {
+				for _, v := range list {
+					if !yield(v, nil) {
+						return
+					}
 				}
-			}
-		}))
+			}))
 		if err != nil || whole.String() != each.String() {
 			t.Errorf("%v\n%s\n%s", err, &whole, &each)
 		}

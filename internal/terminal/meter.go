@@ -102,12 +102,14 @@ func (m *Meter) text(done, total int64, took time.Duration) string {
 		parts = append(parts, m.bar(done, total))
 	}
 	if total > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s", count(done), count(total)), fmt.Sprintf("%d%%", 100*min(done, total)/total))
+		parts = append(parts, fmt.Sprintf("%s of %s", count(done), count(total)),
+			fmt.Sprintf("%d%%", 100*min(done, total)/total))
 	} else {
 		parts = append(parts, count(done))
 	}
 	parts = append(parts, count(int64(rate))+"/s")
-	if left := time.Duration(float64(total-done) / max(rate, 1e-9) * float64(time.Second)); total > done && rate > 0 && left < 1000*time.Hour {
+	if left := time.Duration(float64(total-done) / max(rate, 1e-9) * float64(time.Second)); total > done &&
+		rate > 0 && left < 1000*time.Hour {
 		parts = append(parts, humanize.Seconds(left)+" left")
 	}
 	return strings.Join(parts, "  ")

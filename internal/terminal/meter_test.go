@@ -17,14 +17,43 @@ func TestMeter(t *testing.T) {
 		total int64
 		want  string
 	}{
-		{"a bar", &Meter{Width: 80}, []int64{0, 10, 20, 30}, 100, "\rRemoving runs  ████░░░░░░░░░░░░░░░░░░░░  20 of 100  20%  40/s  2s left\x1b[K\rRemoving runs  ███████░░░░░░░░░░░░░░░░░  30 of 100  30%  40/s  1s left\x1b[K\r\x1b[K"},
-		{"a bar in ASCII", &Meter{Width: 80, ASCII: true}, []int64{0, 10, 50}, 100, "\rRemoving runs  ############------------  50 of 100  50%  100/s  0s left\x1b[K\r\x1b[K"},
-		{"a narrow terminal", &Meter{Width: 30}, []int64{0, 10, 50}, 100, "\rRemoving runs  ████████████░…\x1b[K\r\x1b[K"},
-		{"no total", &Meter{Width: 80, Count: humanize.Bytes}, []int64{0, 1 << 20, 3 << 20}, 0, "\rRemoving runs  3.0 MiB  6.0 MiB/s\x1b[K\r\x1b[K"},
+		{
+			"a bar", &Meter{Width: 80},
+			[]int64{0, 10, 20, 30},
+			100,
+			"\rRemoving runs  ████░░░░░░░░░░░░░░░░░░░░  20 of 100  20%  40/s  2s left\x1b[K\rRemoving runs  " +
+				"███████░░░░░░░░░░░░░░░░░  30 of 100  30%  40/s  1s left\x1b[K\r\x1b[K",
+		},
+		{
+			"a bar in ASCII", &Meter{Width: 80, ASCII: true},
+			[]int64{0, 10, 50},
+			100,
+			"\rRemoving runs  ############------------  50 of 100  50%  100/s  0s left\x1b[K\r\x1b[K",
+		},
+		{
+			"a narrow terminal", &Meter{Width: 30},
+			[]int64{0, 10, 50},
+			100,
+			"\rRemoving runs  ████████████░…\x1b[K\r\x1b[K",
+		},
+		{
+			"no total", &Meter{Width: 80, Count: humanize.Bytes},
+			[]int64{0, 1 << 20, 3 << 20},
+			0,
+			"\rRemoving runs  3.0 MiB  6.0 MiB/s\x1b[K\r\x1b[K",
+		},
 		{"over at once", &Meter{Width: 80}, []int64{0, 100}, 100, ""},
 		{"no terminal, a while", &Meter{}, []int64{0, 1, 2, 3, 4, 5}, 100, ""},
-		{"no terminal, long", &Meter{}, sequence(84), 200, "Removing runs  40 of 200  20%  4/s  40s left\nRemoving runs  80 of 200  40%  4/s  30s left\n"},
-		{"more than there was", &Meter{Width: 80}, []int64{0, 10, 120}, 100, "\rRemoving runs  ████████████████████████  120 of 100  100%  240/s\x1b[K\r\x1b[K"},
+		{
+			"no terminal, long", &Meter{}, sequence(84), 200,
+			"Removing runs  40 of 200  20%  4/s  40s left\nRemoving runs  80 of 200  40%  4/s  30s left\n",
+		},
+		{
+			"more than there was", &Meter{Width: 80},
+			[]int64{0, 10, 120},
+			100,
+			"\rRemoving runs  ████████████████████████  120 of 100  100%  240/s\x1b[K\r\x1b[K",
+		},
 	} {
 		var out strings.Builder
 		at := time.Unix(1000, 0)

@@ -38,5 +38,6 @@ func ElsewhereText(e *persistence.ElsewhereError) string {
 	if filepath.IsAbs(e.Project) {
 		there = ": use loops -C " + humanize.ShellWord(e.Project)
 	}
-	return e.Error() + there + "; to look at it from here, give --all-projects; to continue it in this project: loops resume --here " + humanize.ShellWord(string(e.ID))
+	return e.Error() + there + "; to look at it from here, give --all-projects; to continue it in this project: " +
+		"loops resume --here " + humanize.ShellWord(string(e.ID))
 }

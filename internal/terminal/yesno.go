@@ -28,8 +28,8 @@ func (y *YesNo) Ask(ctx context.Context, question string) bool {
 	return IsYes(line)
 }
 
-// Line asks a question, whose line ends are ours, and returns the line that the user types. It reports false where no user can answer, or the input or
-// ctx ends.
+// Line asks a question, whose line ends are ours, and returns the line that the user types. It reports false
+// where no user can answer, or the input or ctx ends.
 func (y *YesNo) Line(ctx context.Context, question string) (line string, ok bool) {
 	if !CanAsk(y.In, y.Err) {
 		return "", false

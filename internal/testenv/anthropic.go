@@ -35,7 +35,10 @@ func (anthropic) answer(s *stream, body string, t turn) {
 	}
 	stop := "end_turn"
 	call := func(name string, input object) {
-		content = append(content, object{"type": "tool_use", "id": "toolu_" + strconv.Itoa(len(t.results)+1), "name": name, "input": input})
+		content = append(content, object{
+			"type": "tool_use", "id": "toolu_" + strconv.Itoa(len(t.results)+1),
+			"name": name, "input": input,
+		})
 		stop = "tool_use"
 	}
 	if t.command != "" {

@@ -9,7 +9,8 @@ import (
 func TestReadCase(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "one.txtar")
-	write(t, path, "about it\n-- case.json --\n{}\n-- a/x.pid (no newline at end) --\n12\n-- a/b/y --\n<CWD>\n\n-- z/empty --\n")
+	write(t, path, "about it\n-- case.json --\n{}\n-- a/x.pid (no newline at end) --\n12\n-- a/b/y --\n<CWD>\n\n"+
+		"-- z/empty --\n")
 	c, err := ReadCase(path)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,8 @@ type gemini struct{}
 var functionResponse = regexp.MustCompile(`"functionResponse"`)
 
 func (gemini) turn(path, body string) (turn, bool) {
-	return decide(body, functionResponse), strings.HasSuffix(path, ":generateContent") || strings.HasSuffix(path, ":streamGenerateContent")
+	return decide(body, functionResponse), strings.HasSuffix(path, ":generateContent") ||
+		strings.HasSuffix(path, ":streamGenerateContent")
 }
 
 func (gemini) refuse(t turn) object {
@@ -24,7 +25,8 @@ func (gemini) refuse(t turn) object {
 	switch t.name {
 	case "429":
 		details = append(details, object{
-			"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": strconv.Itoa(int(RetryAfter.Seconds())) + "s",
+			"@type":      "type.googleapis.com/google.rpc.RetryInfo",
+			"retryDelay": strconv.Itoa(int(RetryAfter.Seconds())) + "s",
 		})
 	case "quota":
 		details = append(details, object{
@@ -34,7 +36,8 @@ func (gemini) refuse(t turn) object {
 	}
 	message := t.message()
 	if t.name == "nomodel" {
-		message = "models/stand-in is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods."
+		message = "models/stand-in is not found for API version v1beta, or is not supported for generateContent. " +
+			"Call ListModels to see the list of available models and their supported methods."
 	}
 	return object{"error": object{"code": t.status, "message": message, "status": status, "details": details}}
 }
@@ -66,7 +69,8 @@ func (gemini) answer(s *stream, _ string, t turn) {
 		return object{
 			"candidates": []object{c}, "modelVersion": "gemini", "responseId": "r1",
 			"usageMetadata": object{
-				"promptTokenCount": In, "cachedContentTokenCount": Cached, "candidatesTokenCount": Out, "totalTokenCount": In + Out,
+				"promptTokenCount": In, "cachedContentTokenCount": Cached, "candidatesTokenCount": Out,
+				"totalTokenCount": In + Out,
 			},
 		}
 	}

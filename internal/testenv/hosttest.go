@@ -73,7 +73,8 @@ func CLIEnv(t testing.TB, cli string, api *VendorAPI, home string) []string {
 	case "claude":
 		// Otherwise its first turn has no tools of MCP where a server takes more than five seconds to start.
 		return append(env, "ANTHROPIC_BASE_URL="+api.URL, "ANTHROPIC_API_KEY=no-key", "IS_SANDBOX=1",
-			"MCP_CONNECTION_NONBLOCKING=0", fmt.Sprint("MCP_CONNECT_TIMEOUT_MS=", Patience.Milliseconds()), fmt.Sprint("MCP_TIMEOUT=", Patience.Milliseconds()))
+			"MCP_CONNECTION_NONBLOCKING=0", fmt.Sprint("MCP_CONNECT_TIMEOUT_MS=", Patience.Milliseconds()),
+			fmt.Sprint("MCP_TIMEOUT=", Patience.Milliseconds()))
 	case "codex":
 		url, err := json.Marshal(api.URL + "/v1")
 		if err != nil {
@@ -111,7 +112,10 @@ stream_max_retries = 0
 // folder, so each program is linked to by itself.
 func system(t testing.TB) string {
 	dir := t.TempDir()
-	for _, name := range []string{"node", "bash", "sh", "env", "git", "sleep", "cat", "echo", "ls", "mkdir", "rm", "touch", "grep", "sed", "ps", "uname", "which", "dirname", "basename"} {
+	for _, name := range []string{
+		"node", "bash", "sh", "env", "git", "sleep", "cat", "echo", "ls", "mkdir", "rm",
+		"touch", "grep", "sed", "ps", "uname", "which", "dirname", "basename",
+	} {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue

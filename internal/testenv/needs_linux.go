@@ -19,7 +19,8 @@ func Namespaces(t testing.TB) {
 }
 
 // ControlGroup skips the test where err says that no control group can be made. It fails the test where the machine
-// should have one: for root, where there is a hierarchy of the second version that is not read-only, as it is in containers.
+// should have one: for root, where there is a hierarchy of the second version that is not read-only, as it is
+// in containers.
 func ControlGroup(t testing.TB, err error) {
 	t.Helper()
 	switch {

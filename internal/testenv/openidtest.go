@@ -41,12 +41,15 @@ func Start(t testing.TB) *Provider {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		p.answer(w, map[string]any{
-			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
+			"jwks_uri":                              p.URL + "/keys",
 			"id_token_signing_alg_values_supported": []string{"RS256"},
 		})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
-		p.answer(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
+		p.answer(w, jose.JSONWebKeySet{
+			Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "1", Algorithm: "RS256", Use: "sig"}},
+		})
 	})
 	mux.HandleFunc("GET /authorize", p.authorize)
 	mux.HandleFunc("POST /token", p.token)
@@ -66,7 +69,8 @@ func (p *Provider) answer(w http.ResponseWriter, v any) {
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query()
 	back, err := url.Parse(asked.Get("redirect_uri"))
-	if err != nil || asked.Get("client_id") != p.ClientID || asked.Get("response_type") != "code" || asked.Get("code_challenge_method") != "S256" {
+	if err != nil || asked.Get("client_id") != p.ClientID || asked.Get("response_type") != "code" ||
+		asked.Get("code_challenge_method") != "S256" {
 		http.Error(w, "bad request", http.StatusBadRequest)
 		return
 	}
@@ -93,13 +97,15 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	id, secret, _ := r.BasicAuth()
 	sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
 	known := id == url.QueryEscape(p.ClientID) && secret == url.QueryEscape(p.Secret)
-	if asked == nil || !known || base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") || r.FormValue("redirect_uri") != asked.Get("redirect_uri") {
+	if asked == nil || !known || base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") ||
+		r.FormValue("redirect_uri") != asked.Get("redirect_uri") {
 		w.WriteHeader(http.StatusBadRequest)
 		p.answer(w, map[string]any{"error": "invalid_grant"})
 		return
 	}
 	claims := map[string]any{
-		"iss": p.URL, "aud": p.ClientID, "sub": "1", "nonce": asked.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(),
+		"iss": p.URL, "aud": p.ClientID, "sub": "1", "nonce": asked.Get("nonce"), "iat": time.Now().Unix(),
+		"exp": time.Now().Add(time.Minute).Unix(),
 	}
 	for k, v := range p.Claims {
 		claims[k] = v
@@ -108,7 +114,10 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Provider) sign(claims map[string]any) string {
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: p.key, KeyID: "1"}}, nil)
+	signer, err := jose.NewSigner(jose.SigningKey{
+		Algorithm: jose.RS256,
+		Key:       jose.JSONWebKey{Key: p.key, KeyID: "1"},
+	}, nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}

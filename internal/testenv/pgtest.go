@@ -18,7 +18,8 @@ import (
 )
 
 // ErrNoPostgres means that this machine has no PostgreSQL.
-var ErrNoPostgres = errors.New("initdb, postgres, pg_basebackup, pg_ctl and createdb are neither in /usr/lib/postgresql/*/bin nor in the PATH; Debian has them in the package postgresql")
+var ErrNoPostgres = errors.New("initdb, postgres, pg_basebackup, pg_ctl and createdb are neither in " +
+	"/usr/lib/postgresql/*/bin nor in the PATH; Debian has them in the package postgresql")
 
 // patience is how long a server may take to start or to stop.
 const patience = 3 * time.Minute
@@ -45,7 +46,8 @@ func StartPostgres(ctx context.Context, settings ...string) (*PostgresServer, er
 	if err != nil {
 		return nil, err
 	}
-	if err = s.run(ctx, "initdb", "-D", s.data(), "-U", "loops", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"); err == nil {
+	if err = s.run(ctx, "initdb", "-D", s.data(), "-U", "loops", "-A", "trust", "-E", "UTF8", "--no-locale",
+		"--no-sync"); err == nil {
 		err = s.Configure(settings...)
 	}
 	if err == nil {
@@ -63,9 +65,12 @@ func (s *PostgresServer) Standby(ctx context.Context, name string, settings ...s
 	if err != nil {
 		return nil, err
 	}
-	if err = c.run(ctx, "pg_basebackup", "-D", c.data(), "-h", s.Dir, "-p", strconv.Itoa(s.Port), "-U", "loops", "-X", "stream", "--no-sync", "-c", "fast"); err == nil {
-		primary := fmt.Sprintf("primary_conninfo = 'host=%s port=%d user=loops application_name=%s'", s.Dir, s.Port, name)
-		err = errors.Join(c.Configure(append(slices.Clone(settings), primary)...), os.WriteFile(filepath.Join(c.data(), "standby.signal"), nil, 0o644))
+	if err = c.run(ctx, "pg_basebackup", "-D", c.data(), "-h", s.Dir, "-p", strconv.Itoa(s.Port), "-U", "loops", "-X",
+		"stream", "--no-sync", "-c", "fast"); err == nil {
+		primary := fmt.Sprintf("primary_conninfo = 'host=%s port=%d user=loops application_name=%s'", s.Dir, s.Port,
+			name)
+		err = errors.Join(c.Configure(append(slices.Clone(settings), primary)...),
+			os.WriteFile(filepath.Join(c.data(), "standby.signal"), nil, 0o644))
 	}
 	if err == nil {
 		err = c.Launch(ctx)
@@ -156,7 +161,8 @@ func (s *PostgresServer) Configure(settings ...string) error {
 		return err
 	}
 	// With mmap its shared memory is files of the data, which go with them if it is killed.
-	text := fmt.Sprintf("listen_addresses = ''\nunix_socket_directories = '%s'\nport = %d\ndynamic_shared_memory_type = mmap\n%s\n", s.Dir, s.Port, strings.Join(settings, "\n"))
+	text := fmt.Sprintf("listen_addresses = ''\nunix_socket_directories = '%s'\nport = %d\n"+
+		"dynamic_shared_memory_type = mmap\n%s\n", s.Dir, s.Port, strings.Join(settings, "\n"))
 	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
 }

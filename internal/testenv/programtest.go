@@ -69,7 +69,8 @@ func Binary(t testing.TB) string {
 func CleanEnv(bin, home string) []string {
 	var env []string
 	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "LL_") && !strings.HasPrefix(kv, "LOOPS_") && !strings.HasPrefix(kv, "FAKE_") && !strings.HasPrefix(kv, "XDG_CONFIG_HOME=") {
+		if !strings.HasPrefix(kv, "LL_") && !strings.HasPrefix(kv, "LOOPS_") && !strings.HasPrefix(kv, "FAKE_") &&
+			!strings.HasPrefix(kv, "XDG_CONFIG_HOME=") {
 			env = append(env, kv)
 		}
 	}

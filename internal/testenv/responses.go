@@ -20,7 +20,8 @@ func (responses) refuse(t turn) object { return openAIError(t) }
 // openAIError is how both of OpenAI's APIs refuse.
 func openAIError(t turn) object {
 	code := map[string]string{
-		"401": "invalid_api_key", "429": "rate_limit_exceeded", "quota": "insufficient_quota", "nomodel": "model_not_found", "long": "context_length_exceeded",
+		"401": "invalid_api_key", "429": "rate_limit_exceeded", "quota": "insufficient_quota",
+		"nomodel": "model_not_found", "long": "context_length_exceeded",
 	}[t.name]
 	switch {
 	case code != "":
@@ -65,7 +66,10 @@ func (responses) answer(s *stream, body string, t turn) {
 		add("function_call", object{"call_id": "call_1", "name": name, "arguments": text(args)})
 	}
 	if t.call != nil {
-		made := object{"call_id": "call_" + strconv.Itoa(len(t.results)+1), "name": ending(names(req["tools"]), t.call.Tool), "arguments": text(t.call.Arguments)}
+		made := object{
+			"call_id": "call_" + strconv.Itoa(len(t.results)+1),
+			"name":    ending(names(req["tools"]), t.call.Tool), "arguments": text(t.call.Arguments),
+		}
 		for _, space := range list(req["tools"]) {
 			if name := ending(names(space["tools"]), t.call.Tool); space["type"] == "namespace" && name != "" {
 				made["name"], made["namespace"] = name, space["name"]
@@ -75,8 +79,9 @@ func (responses) answer(s *stream, body string, t turn) {
 	}
 	response := func(status string, output []object) object {
 		return object{
-			"id": "resp_1", "object": "response", "created_at": 0, "status": status, "model": req["model"], "output": output,
-			"error": nil, "incomplete_details": nil,
+			"id": "resp_1", "object": "response", "created_at": 0, "status": status, "model": req["model"],
+			"output": output,
+			"error":  nil, "incomplete_details": nil,
 			"usage": object{
 				"input_tokens": In, "input_tokens_details": object{"cached_tokens": Cached},
 				"output_tokens": Out, "output_tokens_details": object{"reasoning_tokens": 2}, "total_tokens": In + Out,
@@ -95,7 +100,10 @@ func (responses) answer(s *stream, body string, t turn) {
 			"type": "message", "id": "item_0", "status": "in_progress", "role": "assistant", "content": []object{},
 		}})
 		s.words(func(word string) {
-			event("response.output_text.delta", object{"item_id": "item_0", "output_index": 0, "content_index": 0, "delta": word})
+			event("response.output_text.delta", object{
+				"item_id": "item_0", "output_index": 0, "content_index": 0,
+				"delta": word,
+			})
 		})
 		return
 	}

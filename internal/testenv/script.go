@@ -18,14 +18,18 @@ import (
 //	[[prose]]     a judge's answer that is not valid
 //	[[slow]]      says a word every tenth of a second, for ten minutes
 //	[[stuck]]     does not answer the first who asks; says Hello to all others
-//	[[400]] [[401]] [[403]] [[404]] [[429]] [[500]] [[529]]  refuses with that status; 429 says to come back in RetryAfter
+//	[[400]] [[401]] [[403]] [[404]] [[429]] [[500]] [[529]]  refuses with that status; 429 says to come back in
+//
+// RetryAfter
+//
 //	[[quota]]     refuses with 429, because a limit is used up that a person has to raise
 //	[[nomodel]]   refuses with 404, because there is no such model, in the words of the vendor
 //	[[long]]      refuses because the prompt is too long
 //	[[refuse]]    the model will not answer
 //	[[cut]]       says a word and breaks off
 //	[[calls]]     calls the tools of VendorAPI.Calls one after the other, then says CallsDone
-var mark = regexp.MustCompile(`\[\[(ok|calls|two|tool|slowtool|yes|no|prose|slow|stuck|[45]\d\d|quota|nomodel|long|refuse|cut)\]\]`)
+var mark = regexp.MustCompile(
+	`\[\[(ok|calls|two|tool|slowtool|yes|no|prose|slow|stuck|[45]\d\d|quota|nomodel|long|refuse|cut)\]\]`)
 
 // doctorJudge is in the question that loops doctor asks, where no mark can be; the answer is that of [[yes]].
 const doctorJudge = "This is a test of structured answers."
@@ -50,7 +54,10 @@ const (
 
 // VerdictAnswer is the answer of a judge, for [[yes]] and [[no]].
 func VerdictAnswer(verdict string) map[string]any {
-	return map[string]any{"verdict": verdict, "confidence": 0.9, "reason": "the stand-in says " + verdict, "evidence": Hello}
+	return map[string]any{
+		"verdict": verdict, "confidence": 0.9, "reason": "the stand-in says " + verdict,
+		"evidence": Hello,
+	}
 }
 
 // A ToolCall is a call of a tool of an MCP server.

@@ -217,7 +217,8 @@ func tool(names []string, parts ...string) string {
 
 // ending returns the first of the names of tools that is name, or ends in it after two underlines, or "".
 func ending(names []string, name string) string {
-	if i := slices.IndexFunc(names, func(n string) bool { return n == name || strings.HasSuffix(n, "__"+name) }); i >= 0 {
+	if i := slices.IndexFunc(names, func(n string) bool { return n == name || strings.HasSuffix(n, "__"+name) }); i >=
+		0 {
 		return names[i]
 	}
 	return ""

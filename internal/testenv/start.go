@@ -18,7 +18,8 @@ var sharedServer *PostgresServer // nil = it was not started
 
 // shared starts the server for the tests of a package. No power is lost, so it need not sync.
 var shared = sync.OnceValue(func() (err error) {
-	sharedServer, err = StartPostgres(context.Background(), append(slices.Clone(QuickSettings), "max_connections = 500")...)
+	sharedServer, err = StartPostgres(context.Background(),
+		append(slices.Clone(QuickSettings), "max_connections = 500")...)
 	return err
 })
 

@@ -18,7 +18,8 @@ func TempDir() string {
 		writable = 2
 	)
 	var fs syscall.Statfs_t
-	if os.Getenv("TMPDIR") != "" || *Torture || syscall.Statfs(shm, &fs) != nil || syscall.Access(shm, writable) != nil {
+	if os.Getenv("TMPDIR") != "" || *Torture || syscall.Statfs(shm, &fs) != nil ||
+		syscall.Access(shm, writable) != nil {
 		return ""
 	}
 	if int64(fs.Type) != tmpfs || int64(fs.Flags)&noexec != 0 || fs.Bavail < room/uint64(fs.Bsize) {

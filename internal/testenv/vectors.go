@@ -53,9 +53,11 @@ func ScopeOf(base, replaced *value.Map) *expr.Scope {
 		ctx.Set(k, v)
 	}
 	s := &expr.Scope{
-		Context: At[*value.Map](ctx, "context"), Captured: At[*value.Map](ctx, "captured"), Param: At[*value.Map](ctx, "param"),
-		Prev: At[*value.Map](ctx, "prev"), Result: At[*value.Map](ctx, "result"),
-		State: At[string](ctx, "state_name"), Step: int(At[int64](ctx, "iteration")), Loop: At[string](ctx, "loop_name"),
+		Context: At[*value.Map](ctx, "context"), Captured: At[*value.Map](ctx, "captured"),
+		Param: At[*value.Map](ctx, "param"),
+		Prev:  At[*value.Map](ctx, "prev"), Result: At[*value.Map](ctx, "result"),
+		State: At[string](ctx, "state_name"), Step: int(At[int64](ctx, "iteration")),
+		Loop:      At[string](ctx, "loop_name"),
 		StartedAt: At[string](ctx, "started_at"), ElapsedMS: At[int64](ctx, "elapsed_ms"),
 	}
 	for _, m := range At[[]any](ctx, "messages") {

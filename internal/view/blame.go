@@ -15,7 +15,8 @@ func PrintBlamed(page *Page, b *engine.Blamed, story *inspect.Story, asJSON bool
 	if asJSON {
 		return terminal.WriteJSON(page.Out, api.Blamed{
 			File: b.File, Line: b.Line, Text: b.Text, Instance: string(b.Run.ID), Loop: b.Run.Loop,
-			Step: b.Snapshot.Step, Time: api.Stamp(b.Snapshot.Time), Commit: b.Snapshot.Commit, Explanation: Explanation(story),
+			Step: b.Snapshot.Step, Time: api.Stamp(b.Snapshot.Time), Commit: b.Snapshot.Commit,
+			Explanation: Explanation(story),
 		})
 	}
 	terminal.SayLine(page.Out, humanize.PlainLine(b.File)+":"+strconv.Itoa(b.Line)+": "+humanize.PlainLine(b.Text))

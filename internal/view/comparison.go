@@ -107,7 +107,8 @@ func (d *Comparison) Print(page *Page) error {
 
 // printFirst says where the runs part.
 func (d *Comparison) printFirst(page *Page) {
-	if x, y := d.Sides[0].Run, d.Sides[1].Run; x.SHA256 != "" && y.SHA256 != "" && x.SHA256 != y.SHA256 && x.Loop == y.Loop {
+	if x, y := d.Sides[0].Run, d.Sides[1].Run; x.SHA256 != "" && y.SHA256 != "" && x.SHA256 != y.SHA256 &&
+		x.Loop == y.Loop {
 		terminal.SayLine(page.Out, "They began with different definitions.")
 	}
 	beginning := "the beginning"
@@ -137,7 +138,8 @@ func (d *Comparison) printFirst(page *Page) {
 			terminal.Say(page.Out, "  %s had no more steps\n", d.Sides[i].Run.ID)
 			continue
 		}
-		terminal.Say(page.Out, "  %s: step %s, %s: %s (events %d to %d)\n", d.Sides[i].Run.ID, s.Number, s.Path, Came(s), s.First, s.Last)
+		terminal.Say(page.Out, "  %s: step %s, %s: %s (events %d to %d)\n", d.Sides[i].Run.ID, s.Number, s.Path,
+			Came(s), s.First, s.Last)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 func (d *Comparison) WriteJSON(out io.Writer) error {
 	more := inspect.Elapsed(d.Sides[1].Run) - inspect.Elapsed(d.Sides[0].Run)
 	c := api.Comparison{
-		First: comparedRun(d.Sides[0]), Second: comparedRun(d.Sides[1]), Longer: more.Round(time.Millisecond).Milliseconds(), Shared: d.shared, Values: d.values, Notes: d.Notes,
+		First: comparedRun(d.Sides[0]), Second: comparedRun(d.Sides[1]),
+		Longer: more.Round(time.Millisecond).Milliseconds(), Shared: d.shared, Values: d.values, Notes: d.Notes,
 	}
 	if d.first < len(d.pairs) {
 		c.Divergence = &api.Divergence{Same: d.first, First: comparedStep(d.next(0)), Second: comparedStep(d.next(1))}

@@ -66,7 +66,8 @@ func NotifySettings(p *project.Project, c *config.Config) (all []Setting) {
 		default:
 			m.Set(way, at)
 		}
-		s := targetSetting(p, c, "notify."+strconv.Itoa(i), m, way, at, n.Secret, [][]string{append([]string{"on", "on"}, n.On...), append([]string{"loops", "of"}, n.Loops...)})
+		s := targetSetting(p, c, "notify."+strconv.Itoa(i), m, way, at, n.Secret,
+			[][]string{append([]string{"on", "on"}, n.On...), append([]string{"loops", "of"}, n.Loops...)})
 		if n.Name != "" {
 			m.Set("name", n.Name)
 			s.Text = n.Name + ": " + s.Text
@@ -79,9 +80,17 @@ func NotifySettings(p *project.Project, c *config.Config) (all []Setting) {
 // EventSettings are the elements of events, of all files.
 func EventSettings(p *project.Project, c *config.Config) (all []Setting) {
 	for i, o := range c.Events {
-		for _, way := range [][2]string{{"webhook", hostOf(o.URL)}, {"command", o.Command}, {"socket", o.Socket}, {"file", o.File}} {
+		for _, way := range [][2]string{
+			{"webhook", hostOf(o.URL)},
+			{"command", o.Command},
+			{"socket", o.Socket},
+			{"file", o.File},
+		} {
 			if way[1] != "" {
-				lists := [][]string{append([]string{"kinds", "on"}, o.Kinds...), append([]string{"loops", "of"}, o.Loops...), append([]string{"labels", "with"}, o.Labels...)}
+				lists := [][]string{
+					append([]string{"kinds", "on"}, o.Kinds...),
+					append([]string{"loops", "of"}, o.Loops...), append([]string{"labels", "with"}, o.Labels...),
+				}
 				m := new(value.Map)
 				m.Set(way[0], way[1])
 				all = append(all, targetSetting(p, c, "events."+strconv.Itoa(i), m, way[0], way[1], o.Secret, lists))
@@ -91,9 +100,11 @@ func EventSettings(p *project.Project, c *config.Config) (all []Setting) {
 	return all
 }
 
-// targetSetting completes an element of notify or events, which is reached by a way at an address. Each of lists has its
-// key, its word and its elements.
-func targetSetting(p *project.Project, c *config.Config, key string, m *value.Map, way, at string, secret config.Secret, lists [][]string) Setting {
+// targetSetting completes an element of notify or events, which is reached by a way at an address. Each of
+// lists has its key, its word and its elements.
+func targetSetting(p *project.Project, c *config.Config, key string, m *value.Map, way, at string,
+	secret config.Secret, lists [][]string,
+) Setting {
 	text := strings.TrimSpace(way + " " + humanize.FirstLine(at))
 	for _, l := range lists {
 		if names := l[2:]; len(names) > 0 {
@@ -134,7 +145,10 @@ func TypeSettings(p *project.Project, c *config.Config) (all []Setting) {
 		key := "action_types." + t.Name
 		from := FromFile(p, c, key)
 		if c.At[key].File == config.EnvActionTypes {
-			from = Origin{Kind: "environment", Name: config.EnvActionTypes, Text: "environment " + config.EnvActionTypes}
+			from = Origin{
+				Kind: "environment", Name: config.EnvActionTypes,
+				Text: "environment " + config.EnvActionTypes,
+			}
 		}
 		all = append(all, Setting{key, terminal.Texts(t.By), humanize.List(t.By), from})
 	}

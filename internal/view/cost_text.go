@@ -10,7 +10,8 @@ import (
 
 // CostOfRun shows what a run used, state by state.
 func (page *Page) CostOfRun(r persistence.Run, sheet *inspect.CostSheet) error {
-	terminal.Say(page.Out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.Outcome(r), humanize.Duration(inspect.Elapsed(r)))
+	terminal.Say(page.Out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.Outcome(r),
+		humanize.Duration(inspect.Elapsed(r)))
 	if err := terminal.WriteCosts(page.Out, sheet, "STATE"); err != nil {
 		return err
 	}
@@ -28,7 +29,9 @@ func RunCost(r persistence.Run, sheet *inspect.CostSheet) api.RunCostByState {
 	return api.RunCostByState{
 		RunCost: runCost(r, &sheet.Total),
 		Agents:  agents(sheet.Agents),
-		States:  each(sheet.Order, func(name string) api.StateCost { return api.StateCost{State: name, Used: usedOf(sheet.Line(name))} }),
+		States: each(sheet.Order, func(name string) api.StateCost {
+			return api.StateCost{State: name, Used: usedOf(sheet.Line(name))}
+		}),
 	}
 }
 
@@ -47,8 +50,10 @@ func runCost(r persistence.Run, l *inspect.Cost) api.RunCost {
 // the rest.
 func usedOf(l *inspect.Cost) api.Used {
 	return api.Used{
-		Visits: l.Visits, Prompts: l.Prompts, Judges: l.Judges, Input: l.Input, Output: l.Output, CacheRead: l.CacheRead, CacheWrite: l.CacheWrite,
-		Cost: knownCost(l), Known: terminal.MicroDollars(l.CostUSD), Most: mostCost(l), Unknown: l.Unknown, Duration: l.Time.Milliseconds(),
+		Visits: l.Visits, Prompts: l.Prompts, Judges: l.Judges, Input: l.Input, Output: l.Output,
+		CacheRead: l.CacheRead, CacheWrite: l.CacheWrite,
+		Cost: knownCost(l), Known: terminal.MicroDollars(l.CostUSD), Most: mostCost(l), Unknown: l.Unknown,
+		Duration: l.Time.Milliseconds(),
 	}
 }
 
@@ -57,7 +62,8 @@ func Costs(used []RunUse) api.Costs {
 	all, waste, _ := sums(used)
 	return api.Costs{
 		Runs:  each(used, func(u RunUse) api.RunCost { return runCost(u.Run, &u.Cost) }),
-		Total: api.SumOfCosts{What: "all", Used: usedOf(&all)}, Waste: api.SumOfCosts{What: "failed", Used: usedOf(&waste)},
+		Total: api.SumOfCosts{What: "all", Used: usedOf(&all)},
+		Waste: api.SumOfCosts{What: "failed", Used: usedOf(&waste)},
 	}
 }
 
@@ -73,7 +79,8 @@ func sums(used []RunUse) (all, waste inspect.Cost, failed int) {
 	return all, waste, failed
 }
 
-// CostOfRuns shows the same to a user. loop says whose runs they are, "" = all; since whether they are of some time only.
+// CostOfRuns shows the same to a user. loop says whose runs they are, "" = all; since whether they are of some
+// time only.
 func (page *Page) CostOfRuns(used []RunUse, loop string, since bool) error {
 	if len(used) == 0 {
 		of := "No run"

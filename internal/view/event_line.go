@@ -18,7 +18,8 @@ func (page *Page) PrintEvent(e fsm.Event, verbose bool) {
 	if !e.Time.IsZero() {
 		when = e.Time.Local().Format(time.TimeOnly)
 	}
-	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind, EventDetail(e, page.Paint, verbose))
+	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind,
+		EventDetail(e, page.Paint, verbose))
 	line = strings.TrimRight(line, " ")
 	output := e.Kind == fsm.EventActionOutput
 	if !verbose && !output {

@@ -14,7 +14,8 @@ import (
 // PrintExplanation writes the result of a run, or of one step of it, for a person.
 func (page *Page) PrintExplanation(x *inspect.Story, step bool) {
 	out, r := page.Out, x.Path.Run
-	terminal.Say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.OutcomeNow(r, x.Wait), humanize.Count(r.Step, "step"), humanize.Duration(inspect.Elapsed(r)))
+	terminal.Say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.OutcomeNow(r, x.Wait),
+		humanize.Count(r.Step, "step"), humanize.Duration(inspect.Elapsed(r)))
 	for _, p := range x.Parts {
 		front := ""
 		if p.Visit != nil {
@@ -56,7 +57,8 @@ func Explanation(x *inspect.Story) api.Explanation {
 		return each(said, func(s inspect.Sentence) api.Sentence { return api.Sentence{Text: s.Text, Events: s.Events} })
 	}
 	e := api.Explanation{
-		Instance: string(r.ID), Loop: r.Loop, Status: api.Text(r.Status), TerminatedBy: api.Text(r.Ended), Ending: EndingOf(r), RunOrigin: OriginOf(r), Damage: r.Damage,
+		Instance: string(r.ID), Loop: r.Loop, Status: api.Text(r.Status), TerminatedBy: api.Text(r.Ended),
+		Ending: EndingOf(r), RunOrigin: OriginOf(r), Damage: r.Damage,
 	}
 	for _, p := range x.Parts {
 		v := p.Visit
@@ -66,8 +68,10 @@ func Explanation(x *inspect.Story) api.Explanation {
 		}
 		from, to := v.Span()
 		e.Steps = append(e.Steps, api.ExplainedStep{
-			Step: v.Step, Number: v.Number(), State: v.Path(), Verdict: api.Text(v.Verdict()), To: api.Text(v.To()), Duration: v.Took().Milliseconds(), Attempts: v.Attempts,
-			Waited: v.Waited.Milliseconds(), Paused: v.Paused.Milliseconds(), Interrupted: v.Gap.Milliseconds(), First: from, Last: to, Sentences: sentences(p.Said),
+			Step: v.Step, Number: v.Number(), State: v.Path(), Verdict: api.Text(v.Verdict()), To: api.Text(v.To()),
+			Duration: v.Took().Milliseconds(), Attempts: v.Attempts,
+			Waited: v.Waited.Milliseconds(), Paused: v.Paused.Milliseconds(), Interrupted: v.Gap.Milliseconds(),
+			First: from, Last: to, Sentences: sentences(p.Said),
 		})
 	}
 	return e

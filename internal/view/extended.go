@@ -21,5 +21,8 @@ func ExtendedLines(page *Page, s engine.Effect) (lines []string) {
 func Extended(page *Page, s engine.Effect) api.Extended {
 	r := s.Before
 	raised := each(s.Raised, func(t engine.Text) string { return string(page.Text(t)) })
-	return api.Extended{Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, PID: r.Owner.PID, Raised: raised, Taken: s.Taken}
+	return api.Extended{
+		Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, PID: r.Owner.PID, Raised: raised,
+		Taken: s.Taken,
+	}
 }

@@ -53,7 +53,8 @@ func PrintFork(page *Page, planned *engine.Plan, asJSON bool) error {
 func forkPlan(planned *engine.Plan) api.ForkPlan {
 	l, f := planned.Loop, planned.Fork
 	plan := api.ForkPlan{
-		ForkedFrom: ForkOf(f.Origin), Loop: l.Name, File: l.File, State: f.State, Step: f.Step, MaxSteps: l.MaxSteps, Changed: f.Changed,
+		ForkedFrom: ForkOf(f.Origin), Loop: l.Name, File: l.File, State: f.State, Step: f.Step, MaxSteps: l.MaxSteps,
+		Changed: f.Changed,
 		Context: ownContext(l, planned.Values), Captured: f.Captured,
 		Items: each(f.Items, func(l engine.ForkItems) api.ForkItems {
 			return api.ForkItems{State: l.State, Count: l.Count, Taken: l.Taken}

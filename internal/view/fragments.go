@@ -14,7 +14,11 @@ import (
 func WriteFragments(out io.Writer, list []loopfile.LibraryFragment) {
 	rows := [][]string{{"FRAGMENT", "DOES", "PARAMETERS", "DESCRIPTION"}}
 	for _, f := range list {
-		rows = append(rows, []string{f.Name, f.Does, strings.Join(parameterNames(f), ", "), humanize.FirstLine(strings.TrimSpace(f.Description))})
+		rows = append(rows,
+			[]string{
+				f.Name, f.Does, strings.Join(parameterNames(f), ", "),
+				humanize.FirstLine(strings.TrimSpace(f.Description)),
+			})
 	}
 	terminal.WriteTable(out, rows)
 }
@@ -38,7 +42,10 @@ func fragment(f loopfile.LibraryFragment) api.Fragment {
 	o := api.Fragment{Name: f.Name, Does: api.Text(f.Does), Description: api.Text(strings.TrimSpace(f.Description))}
 	for _, p := range f.Parameters {
 		o.Parameters = append(o.Parameters, api.Pair[api.FragmentParameter]{
-			Key: p.Name, Value: api.FragmentParameter{Type: p.Type, Required: p.Required, Default: p.Default, Description: api.Text(p.Description)},
+			Key: p.Name, Value: api.FragmentParameter{
+				Type: p.Type, Required: p.Required, Default: p.Default,
+				Description: api.Text(p.Description),
+			},
 		})
 	}
 	return o

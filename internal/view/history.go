@@ -44,7 +44,8 @@ func EventDetail(e fsm.Event, p terminal.Paint, verbose bool) string {
 	case fsm.EventRoute:
 		return strings.TrimSpace(get("from") + " -> " + get("to") + "  " + inspect.Pairs(e, "from", "to"))
 	case fsm.EventLoopComplete:
-		line := fmt.Sprintf("%s  after %s  [%s]", get("final_state"), stepsText(get("iterations")), get("terminated_by"))
+		line := fmt.Sprintf("%s  after %s  [%s]", get("final_state"), stepsText(get("iterations")),
+			get("terminated_by"))
 		if why := inspect.Text(e.Get("merge_error")); why != "" {
 			line += "  not merged: " + why
 		}

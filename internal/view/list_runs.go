@@ -26,8 +26,9 @@ type RunLine struct {
 func LineOf(v *inspect.Status) RunLine {
 	r := v.Run
 	l := RunLine{
-		run: string(r.ID), status: v.StatusText(), state: cmp.Or(r.State, "-"), step: inspect.StepText(r), elapsed: ShortTime(v.Elapsed()),
-		idle: "?", pid: "-",
+		run: string(r.ID), status: v.StatusText(), state: cmp.Or(r.State, "-"), step: inspect.StepText(r),
+		elapsed: ShortTime(v.Elapsed()),
+		idle:    "?", pid: "-",
 	}
 	if v.Memory != nil {
 		var path []string
@@ -52,7 +53,8 @@ func LineOf(v *inspect.Status) RunLine {
 	if project.Alive(r) && OutOfSight(r) {
 		l.notes = append(l.notes, project.Where(r.Owner))
 	}
-	l.over = !project.Alive(r) && r.Status != persistence.Running && r.Status != persistence.Starting && r.Status != persistence.Queued
+	l.over = !project.Alive(r) && r.Status != persistence.Running && r.Status != persistence.Starting &&
+		r.Status != persistence.Queued
 	if reason := inspect.Reason(r); l.over && reason != "" && v.Wait == nil {
 		l.notes = append(l.notes, reason)
 	}
@@ -68,8 +70,9 @@ func LineOf(v *inspect.Status) RunLine {
 // LineOfWaiter is the line of what waits in the queue.
 func LineOfWaiter(p *project.Project, w persistence.Waiter) RunLine {
 	return RunLine{
-		run: cmp.Or(string(w.Resumes), w.Loop), status: StatusQueued, state: "-", step: "-", elapsed: "-", idle: ShortTime(time.Since(w.Since)),
-		pid: fmt.Sprint(w.Owner.PID), notes: []string{"waits for " + ObstacleText(p, w)},
+		run: cmp.Or(string(w.Resumes), w.Loop), status: StatusQueued, state: "-", step: "-", elapsed: "-",
+		idle: ShortTime(time.Since(w.Since)),
+		pid:  fmt.Sprint(w.Owner.PID), notes: []string{"waits for " + ObstacleText(p, w)},
 	}
 }
 
@@ -91,10 +94,15 @@ const leastState = 8
 // runs. On a terminal of so many columns (0 = none) the names of states are cut so that a line fits; if that is
 // not enough the table goes without pids, and then without the time a run took.
 func WriteRuns(out io.Writer, lines []RunLine, width int) {
-	head := RunLine{run: "RUN", status: "STATUS", state: "STATE", step: "STEP", elapsed: "ELAPSED", idle: "IDLE", pid: "PID"}
+	head := RunLine{
+		run: "RUN", status: "STATUS", state: "STATE", step: "STEP", elapsed: "ELAPSED", idle: "IDLE",
+		pid: "PID",
+	}
 	columns := []func(*RunLine) *string{
-		func(l *RunLine) *string { return &l.run }, func(l *RunLine) *string { return &l.status }, func(l *RunLine) *string { return &l.state },
-		func(l *RunLine) *string { return &l.step }, func(l *RunLine) *string { return &l.elapsed }, func(l *RunLine) *string { return &l.idle },
+		func(l *RunLine) *string { return &l.run }, func(l *RunLine) *string { return &l.status },
+		func(l *RunLine) *string { return &l.state },
+		func(l *RunLine) *string { return &l.step }, func(l *RunLine) *string { return &l.elapsed },
+		func(l *RunLine) *string { return &l.idle },
 		func(l *RunLine) *string { return &l.pid },
 	}
 	all := []RunLine{head}

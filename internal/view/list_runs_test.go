@@ -14,7 +14,12 @@ func TestWriteRuns(t *testing.T) {
 	t.Parallel()
 	lines := []RunLine{
 		{"fix-20261121T103405", "awaiting_continuation", "a", "3", "250ms", "3d04h", "-", nil, true},
-		{"deploy-all-20261121T103405", "running", "implement>review>fix", "12/500", "1h02m", "4m05s", "1234567", []string{"waits for the rate limit of an agent host (state implement), until 2026-11-21 12:00:00 (4m05s left)"}, false},
+		{
+			"deploy-all-20261121T103405", "running", "implement>review>fix", "12/500", "1h02m", "4m05s", "1234567",
+			[]string{"waits for the rate limit of an agent host (state implement), until 2026-11-21 " +
+				"12:00:00 (4m05s left)"},
+			false,
+		},
 	}
 	for _, c := range []struct {
 		width int
@@ -58,8 +63,9 @@ fix-20261121T103405         awaiting_continuation  a               3       3d04h
 func TestShortTime(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		250 * time.Millisecond: "250ms", 59 * time.Second: "59s", 245 * time.Second: "4m05s", 3723 * time.Second: "1h02m",
-		99 * time.Hour: "99h00m", 100 * time.Hour: "4d04h",
+		250 * time.Millisecond: "250ms", 59 * time.Second: "59s", 245 * time.Second: "4m05s",
+		3723 * time.Second: "1h02m",
+		99 * time.Hour:     "99h00m", 100 * time.Hour: "4d04h",
 	} {
 		if got := ShortTime(d); got != want || len(got) > 6 {
 			t.Errorf("%v is %s, want %s", d, got, want)

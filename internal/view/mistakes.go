@@ -29,7 +29,8 @@ func SettingsText(e *project.SettingsError, then string) terminal.Block {
 func NoIDText(no *project.NoIDError) string {
 	switch {
 	case no.Runs > 0:
-		return fmt.Sprintf("%s is a loop with %s, and no run; loops history %s lists their ids, loops prune removes old ones", no.ID, humanize.Count(no.Runs, "run"), humanize.ShellWord(no.ID))
+		return fmt.Sprintf("%s is a loop with %s, and no run; loops history %s lists their ids, loops prune "+
+			"removes old ones", no.ID, humanize.Count(no.Runs, "run"), humanize.ShellWord(no.ID))
 	case no.Near != "":
 		return fmt.Sprintf("there is no run %s; did you mean %s?", no.ID, no.Near)
 	}
@@ -41,6 +42,7 @@ func NoSuchStep(r persistence.Run, number string, last *inspect.Visit) error {
 	if last == nil {
 		return engine.Refuse(engine.NotFound, "nothing is recorded of the steps of run %s", r.ID)
 	}
-	return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s; see: loops history %s -e state_enter -n 0",
+	return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s; see: loops history %s -e "+
+		"state_enter -n 0",
 		r.ID, number, humanize.Count(last.Step, "step"), humanize.ShellWord(string(r.ID)))
 }

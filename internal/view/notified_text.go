@@ -17,9 +17,13 @@ func PrintNotified(page *Page, chosen []int, results []*notify.Result, asJSON bo
 			if r.Err != nil {
 				what = "not delivered: " + r.Err.Error()
 			}
-			terminal.Say(page.Out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, humanize.Count(r.Attempts, "attempt"), humanize.Duration(r.Took))
+			terminal.Say(page.Out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what,
+				humanize.Count(r.Attempts, "attempt"), humanize.Duration(r.Took))
 		}
-		o := api.Notified{Number: i + 1, Target: r.Target, Event: r.Event.Kind, Delivered: r.Err == nil, Attempts: r.Attempts, Duration: r.Took.Milliseconds()}
+		o := api.Notified{
+			Number: i + 1, Target: r.Target, Event: r.Event.Kind, Delivered: r.Err == nil,
+			Attempts: r.Attempts, Duration: r.Took.Milliseconds(),
+		}
 		if r.Err != nil {
 			o.Error = api.Text(r.Err.Error())
 		}

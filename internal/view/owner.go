@@ -17,9 +17,11 @@ func OutOfSight(r persistence.Run) bool {
 
 // awayText says that a run is owned by a process that cannot be seen from here, and what to do about it.
 func awayText(r persistence.Run) string {
-	text := fmt.Sprintf("run %s is owned by %s; wait for it, or: loops stop %s", r.ID, Process(r.Owner), humanize.ShellWord(string(r.ID)))
+	text := fmt.Sprintf("run %s is owned by %s; wait for it, or: loops stop %s", r.ID, Process(r.Owner),
+		humanize.ShellWord(string(r.ID)))
 	if id := reconcile.Identity(r.Owner); !id.Near() && !id.Elsewhere() {
-		text += "; if the machine was started again, the lease ends by itself, then: loops resume " + humanize.ShellWord(string(r.ID))
+		text += "; if the machine was started again, the lease ends by itself, then: loops resume " +
+			humanize.ShellWord(string(r.ID))
 	}
 	return text
 }

@@ -137,13 +137,19 @@ func (r Resolver) resolve(m *value.Map, l *fsm.Loop, inside []string) {
 // RunPlan returns what a run would do.
 func RunPlan(planned *engine.Plan) api.RunPlan {
 	l := planned.Loop
-	plan := api.RunPlan{Loop: l.Name, File: l.File, Initial: l.Initial, MaxSteps: l.MaxSteps, Context: ownContext(l, planned.Values)}
+	plan := api.RunPlan{
+		Loop: l.Name, File: l.File, Initial: l.Initial, MaxSteps: l.MaxSteps,
+		Context: ownContext(l, planned.Values),
+	}
 	for _, name := range l.Order {
 		s := l.States[name]
 		if s == nil {
 			continue
 		}
-		state := api.PlannedState{Name: name, Action: api.Text(s.Action), Terminal: s.Terminal, Failure: s.Terminal && s.Failure, Loop: s.Loop}
+		state := api.PlannedState{
+			Name: name, Action: api.Text(s.Action), Terminal: s.Terminal,
+			Failure: s.Terminal && s.Failure, Loop: s.Loop,
+		}
 		if s.Loop != "" {
 			state.With = OrEmpty(s.With)
 		}

@@ -47,7 +47,8 @@ func (page *Page) PrintPlan(planned *engine.Plan, asJSON bool) error {
 			terminal.Say(w, "            %s\n", page.subloopLine(p, l, s))
 		}
 		if s.Action != "" {
-			terminal.Say(w, "      action: %s\n", terminal.BlockOf("              ", strings.Split(strings.TrimSpace(s.Action), "\n")))
+			terminal.Say(w, "      action: %s\n",
+				terminal.BlockOf("              ", strings.Split(strings.TrimSpace(s.Action), "\n")))
 			if from := l.Place(0, "states", name, "action").File; from != l.File {
 				terminal.Say(w, "              (from %s)\n", p.Short(from))
 			}
@@ -95,5 +96,6 @@ func (page *Page) subloopLine(p *project.Project, l *fsm.Loop, s *fsm.State) str
 	if err != nil {
 		return "(" + humanize.OneLine(err) + ")"
 	}
-	return fmt.Sprintf("(%s: %s, at most %s)", p.Short(child.File), humanize.Count(len(child.States), "state"), humanize.Count(child.MaxSteps, "step"))
+	return fmt.Sprintf("(%s: %s, at most %s)", p.Short(child.File), humanize.Count(len(child.States), "state"),
+		humanize.Count(child.MaxSteps, "step"))
 }

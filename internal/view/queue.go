@@ -20,14 +20,19 @@ func QueuePlace(w persistence.Waiter, line []persistence.Waiter) int {
 // Waiter returns what waits in the queue, with its place in the line.
 func Waiter(w persistence.Waiter, line []persistence.Waiter) api.Waiter {
 	return api.Waiter{
-		ID: w.ID, Loop: w.Loop, Resumes: api.Text(w.Resumes), Since: api.Stamp(w.Since), Place: QueuePlace(w, line), WaitsFor: Obstacle(w.For), Scope: w.Scope,
-		Singleton: w.Singleton, PID: w.Owner.PID, Host: api.Text(w.Owner.Host), Log: api.Text(w.Log), Foreign: w.Foreign,
+		ID: w.ID, Loop: w.Loop, Resumes: api.Text(w.Resumes), Since: api.Stamp(w.Since), Place: QueuePlace(w, line),
+		WaitsFor: Obstacle(w.For), Scope: w.Scope,
+		Singleton: w.Singleton, PID: w.Owner.PID, Host: api.Text(w.Owner.Host), Log: api.Text(w.Log),
+		Foreign: w.Foreign,
 	}
 }
 
 // Obstacle returns what a waiter waits for.
 func Obstacle(o persistence.Obstacle) api.WaitsFor {
-	return api.WaitsFor{Loop: api.Text(o.Loop), Instance: api.Text(o.Run), ID: api.Text(o.Waiter), Path: api.Text(o.Path), Since: api.StampOrNull(o.Since)}
+	return api.WaitsFor{
+		Loop: api.Text(o.Loop), Instance: api.Text(o.Run), ID: api.Text(o.Waiter),
+		Path: api.Text(o.Path), Since: api.StampOrNull(o.Since),
+	}
 }
 
 // WaiterLoop names what a waiter waits with. What is read of the queue may have been written by any program.

@@ -27,14 +27,17 @@ func InTheWayLine(err error) string {
 		if locked.Holder == "" {
 			run = "a run" // it begins just now in another store, which has not named it yet
 		}
-		return humanize.PlainLine(fmt.Sprintf("%s is locked by %s of loop %s (%s)%s", locked.Path, run, locked.Loop, about, holderWaits(locked, ", which ")))
+		return humanize.PlainLine(fmt.Sprintf("%s is locked by %s of loop %s (%s)%s", locked.Path, run, locked.Loop,
+			about, holderWaits(locked, ", which ")))
 	}
 	if behind, ok := errors.AsType[*engine.BehindError](err); ok {
-		who := fmt.Sprintf("loop %s (%s, for %s)", behind.Ahead.Loop, Process(behind.Ahead.Owner), Age(behind.Ahead.Since))
+		who := fmt.Sprintf("loop %s (%s, for %s)", behind.Ahead.Loop, Process(behind.Ahead.Owner),
+			Age(behind.Ahead.Since))
 		if behind.N == 1 {
 			return humanize.PlainLine(fmt.Sprintf("a run of %s waits in the queue for %s", who, behind.As.Path))
 		}
-		return humanize.PlainLine(fmt.Sprintf("%d runs wait in the queue for %s, one of them of %s", behind.N, behind.As.Path, who))
+		return humanize.PlainLine(fmt.Sprintf("%d runs wait in the queue for %s, one of them of %s", behind.N,
+			behind.As.Path, who))
 	}
 	return err.Error()
 }
@@ -54,14 +57,16 @@ func WaitsFor(err error) string {
 		if behind.N == 1 {
 			last = ","
 		}
-		return humanize.PlainLine(fmt.Sprintf("Waiting behind %s in the queue for %s%s of loop %s (%s)", humanize.Count(behind.N, "other"), behind.As.Path, last, behind.Ahead.Loop, Process(behind.Ahead.Owner)))
+		return humanize.PlainLine(fmt.Sprintf("Waiting behind %s in the queue for %s%s of loop %s (%s)",
+			humanize.Count(behind.N, "other"), behind.As.Path, last, behind.Ahead.Loop, Process(behind.Ahead.Owner)))
 	}
 	o := engine.Obstacle(err)
 	waits := ""
 	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
 		waits = holderWaits(locked, " and ")
 	}
-	return humanize.PlainLine(fmt.Sprintf("Waiting for run %s of loop %s, which has locked %s for %s%s", o.Run, o.Loop, o.Path, Age(o.Since), waits))
+	return humanize.PlainLine(fmt.Sprintf("Waiting for run %s of loop %s, which has locked %s for %s%s", o.Run,
+		o.Loop, o.Path, Age(o.Since), waits))
 }
 
 // holderWaits says what the run waits for that is in the way, after a word that joins it to a sentence; "" if

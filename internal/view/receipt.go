@@ -40,7 +40,8 @@ func ReceiptLines(r *engine.RunReceipt) []ReceiptLine {
 		}
 	}
 	signed := map[string]string{
-		engine.SignedNot: "-", engine.SignedForged: "not of this receipt: it was changed", engine.SignedUnknown: "by " + c.Key + ", which is not accepted here",
+		engine.SignedNot: "-", engine.SignedForged: "not of this receipt: it was changed",
+		engine.SignedUnknown:  "by " + c.Key + ", which is not accepted here",
 		engine.SignedAccepted: "by " + c.Key,
 	}[r.Signed]
 	lines := []ReceiptLine{
@@ -68,7 +69,8 @@ func PrintReceipt(page *Page, r *engine.RunReceipt, asJSON bool) error {
 		return terminal.WriteJSON(page.Out, Receipt(r))
 	}
 	for _, line := range ReceiptLines(r) {
-		terminal.Say(page.Out, "%-10s %s\n", line.Name, terminal.Block(strings.ReplaceAll(line.Text, "\n", "\n           ")))
+		terminal.Say(page.Out, "%-10s %s\n", line.Name,
+			terminal.Block(strings.ReplaceAll(line.Text, "\n", "\n           ")))
 	}
 	return nil
 }
@@ -77,9 +79,13 @@ func PrintReceipt(page *Page, r *engine.RunReceipt, asJSON bool) error {
 func PrintVerification(page *Page, v *engine.Verification, asJSON bool) error {
 	if asJSON {
 		return terminal.WriteJSON(page.Out, api.Verified{
-			Instance: string(v.Run.ID), Loop: v.Run.Loop, Same: v.Same(), Tree: v.Receipt.Tree, Unenforced: append([]string{}, v.Unenforced...),
+			Instance: string(v.Run.ID), Loop: v.Run.Loop, Same: v.Same(), Tree: v.Receipt.Tree,
+			Unenforced: append([]string{}, v.Unenforced...),
 			Checks: each(v.Checks, func(r engine.Repeated) api.RepeatedCheck {
-				return api.RepeatedCheck{Was: r.CheckResult, Now: r.Now, Why: api.Text(r.Why), Same: r.Same(), SameOutput: r.Now != nil && r.Now.Output == r.Output}
+				return api.RepeatedCheck{
+					Was: r.CheckResult, Now: r.Now, Why: api.Text(r.Why), Same: r.Same(),
+					SameOutput: r.Now != nil && r.Now.Output == r.Output,
+				}
 			}),
 		})
 	}
@@ -92,7 +98,8 @@ func PrintVerification(page *Page, v *engine.Verification, asJSON bool) error {
 		case r.Now == nil:
 			text += "not repeated: " + r.Why
 		case !r.Same():
-			text += fmt.Sprintf("different: %s (exit code %d), and the receipt has %s (exit code %d)", r.Now.Verdict, r.Now.ExitCode, r.Verdict, r.ExitCode)
+			text += fmt.Sprintf("different: %s (exit code %d), and the receipt has %s (exit code %d)", r.Now.Verdict,
+				r.Now.ExitCode, r.Verdict, r.ExitCode)
 		case r.Now.Output != r.Output:
 			text += fmt.Sprintf("same: %s (exit code %d); the output has another hash", r.Verdict, r.ExitCode)
 		default:

@@ -34,7 +34,10 @@ func TellFinished(page *Page, finished []engine.Removed) {
 // RemovedRuns returns runs that were removed.
 func RemovedRuns(all []engine.Removed) []api.RemovedRun {
 	return each(all, func(r engine.Removed) api.RemovedRun {
-		return api.RemovedRun{Instance: string(r.ID), Loop: r.Loop, Status: api.Text(r.Status), Started: api.StampOrNull(r.StartedAt), Bytes: r.Bytes}
+		return api.RemovedRun{
+			Instance: string(r.ID), Loop: r.Loop, Status: api.Text(r.Status),
+			Started: api.StampOrNull(r.StartedAt), Bytes: r.Bytes,
+		}
 	})
 }
 
@@ -61,7 +64,8 @@ func TellPruned(page *Page, o PruneShown, p engine.Pruned, gone, finished []engi
 	if o.JSON {
 		k := p.Kept
 		return terminal.WriteJSON(page.Out, api.Pruned{
-			DryRun: o.DryRun, Removed: RemovedRuns(gone), Bytes: Total(gone), Finished: RemovedIDs(finished), Stay: p.Stay,
+			DryRun: o.DryRun, Removed: RemovedRuns(gone), Bytes: Total(gone), Finished: RemovedIDs(finished),
+			Stay: p.Stay,
 			Kept: api.KeptRuns{Live: k.Live, Resumable: k.Resumable, Newest: k.Newest, Unreadable: k.Unreadable},
 		})
 	}
@@ -81,7 +85,8 @@ func TellPruned(page *Page, o PruneShown, p engine.Pruned, gone, finished []engi
 	if o.DryRun {
 		verb, frees = "Would remove", "would free"
 	}
-	terminal.Say(page.Out, "%s %s, which %s %s; %s.\n", verb, humanize.Count(len(gone), "run"), frees, humanize.Bytes(Total(gone)), stayText(p.Stay, p.Kept))
+	terminal.Say(page.Out, "%s %s, which %s %s; %s.\n", verb, humanize.Count(len(gone), "run"), frees,
+		humanize.Bytes(Total(gone)), stayText(p.Stay, p.Kept))
 	return nil
 }
 
@@ -106,7 +111,12 @@ func KeptText(k engine.Kept) string {
 	for _, w := range []struct {
 		n    int
 		Text string
-	}{{k.Live, "live"}, {k.Resumable, "resumable"}, {k.Newest, "among the newest of the loop"}, {k.Unreadable, "unreadable"}} {
+	}{
+		{k.Live, "live"},
+		{k.Resumable, "resumable"},
+		{k.Newest, "among the newest of the loop"},
+		{k.Unreadable, "unreadable"},
+	} {
 		if w.n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", w.n, w.Text))
 		}

@@ -14,7 +14,8 @@ func WokenText(s engine.Effect) string {
 	if s.Path != "" {
 		who = inspect.PlaceText(s.Path)
 	}
-	text := fmt.Sprintf("Woke %s (pid %d): %s waited for %s.", s.Before.ID, s.Before.Owner.PID, who, inspect.WaitText(s.Wait))
+	text := fmt.Sprintf("Woke %s (pid %d): %s waited for %s.", s.Before.ID, s.Before.Owner.PID, who,
+		inspect.WaitText(s.Wait))
 	switch {
 	case s.Others == 1:
 		text += " The run has another wait; each call ends one."
@@ -28,6 +29,7 @@ func WokenText(s engine.Effect) string {
 func Woken(s engine.Effect) api.Woken {
 	r := s.Before
 	return api.Woken{
-		Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, PID: r.Owner.PID, Path: api.Text(s.Path), WaitedFor: inspect.WaitText(s.Wait), Others: s.Others,
+		Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, PID: r.Owner.PID, Path: api.Text(s.Path),
+		WaitedFor: inspect.WaitText(s.Wait), Others: s.Others,
 	}
 }

@@ -24,16 +24,20 @@ const (
 var ownRules = []lint.Rule{
 	{
 		Name: RuleNotFound, Severity: fsm.SeverityError, Summary: "There is no loop, file or folder of this name.",
-		Why: "A name is looked for in .loops as NAME.fsm.yaml and NAME.yaml, then in the folder that the environment variable LOOPS_CATALOG names. " +
+		Why: "A name is looked for in .loops as NAME.fsm.yaml and NAME.yaml, then in the folder that the " +
+			"environment variable LOOPS_CATALOG names. " +
 			"What has a slash or ends in .yaml is first taken as a path from the working directory.",
 	},
 	{
-		Name: ruleProject, Severity: fsm.SeverityError, Summary: "The project's config.yaml or prices.yaml has a mistake.",
-		Why: "These files in .loops declare agents and prices for every loop. While one of them has a mistake no loop of the project starts.",
+		Name: ruleProject, Severity: fsm.SeverityError,
+		Summary: "The project's config.yaml or prices.yaml has a mistake.",
+		Why: "These files in .loops declare agents and prices for every loop. While one of them has a mistake no " +
+			"loop of the project starts.",
 	},
 	{
 		Name: RuleUnreadable, Severity: fsm.SeverityError, Summary: "The file cannot be read as a loop.",
-		Why: "It is a folder, a pipe or a device, it is larger than 16 MiB, or this user may not read it. A link that leads to itself or nowhere cannot be read either.",
+		Why: "It is a folder, a pipe or a device, it is larger than 16 MiB, or this user may not read it. A link " +
+			"that leads to itself or nowhere cannot be read either.",
 	},
 }
 

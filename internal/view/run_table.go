@@ -25,9 +25,12 @@ type RunTable struct {
 // Run returns a run of the table.
 func (t RunTable) Run(r persistence.Run) api.Run {
 	return api.Run{
-		RunID: r.RunID, Instance: string(r.ID), Loop: r.Loop, Status: api.Text(r.Status), Started: api.Stamp(r.StartedAt), Iterations: r.Step, Iteration: r.Step,
-		Duration: inspect.Elapsed(r).Milliseconds(), TerminatedBy: api.Text(r.Ended), Error: api.Text(inspect.HonestError(r)), State: r.State,
-		Outcome: inspect.OutcomeNow(r, t.Waits[r.ID]), Ending: EndingOf(r), Damage: r.Damage, RunOrigin: OriginOf(r), Worktree: runTree(r),
+		RunID: r.RunID, Instance: string(r.ID), Loop: r.Loop, Status: api.Text(r.Status),
+		Started: api.Stamp(r.StartedAt), Iterations: r.Step, Iteration: r.Step,
+		Duration: inspect.Elapsed(r).Milliseconds(), TerminatedBy: api.Text(r.Ended),
+		Error: api.Text(inspect.HonestError(r)), State: r.State,
+		Outcome: inspect.OutcomeNow(r, t.Waits[r.ID]), Ending: EndingOf(r), Damage: r.Damage, RunOrigin: OriginOf(r),
+		Worktree:  runTree(r),
 		AskedCost: askedCost(t.Costs[r.ID]),
 	}
 }
@@ -57,7 +60,8 @@ func (t RunTable) PrintGroups(all []Group) error {
 		if sum := t.cost(g); sum != nil {
 			cost = sum.Text() + "\t"
 		}
-		terminal.Say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.Outcome, len(g.Runs), SharePercent(len(g.Runs), g.All), humanize.Duration(p50), humanize.Duration(p95), humanize.Duration(longest), cost, g.Runs[0].ID)
+		terminal.Say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.Outcome, len(g.Runs), SharePercent(len(g.Runs), g.All),
+			humanize.Duration(p50), humanize.Duration(p95), humanize.Duration(longest), cost, g.Runs[0].ID)
 	}
 	return w.Flush()
 }
@@ -66,7 +70,8 @@ func (t RunTable) PrintGroups(all []Group) error {
 func (t RunTable) Group(g Group) api.OutcomeGroup {
 	p50, p95, longest := g.Times()
 	return api.OutcomeGroup{
-		Outcome: g.Outcome, Runs: len(g.Runs), P50: p50.Milliseconds(), P95: p95.Milliseconds(), Longest: longest.Milliseconds(), Newest: string(g.Runs[0].ID),
+		Outcome: g.Outcome, Runs: len(g.Runs), P50: p50.Milliseconds(), P95: p95.Milliseconds(),
+		Longest: longest.Milliseconds(), Newest: string(g.Runs[0].ID),
 		AskedCost: askedCost(t.cost(g)),
 	}
 }
@@ -93,7 +98,10 @@ func (t RunTable) Print(runs iter.Seq2[persistence.Run, error]) (n int, err erro
 		if reason := inspect.ReasonNow(r, t.Waits[r.ID]); reason != "" {
 			notes = append(notes, reason)
 		}
-		row := []string{strings.Clone(string(r.ID)), inspect.OutcomeNow(r, t.Waits[r.ID]), humanize.Clock(r.StartedAt), strconv.Itoa(r.Step), humanize.Duration(inspect.Elapsed(r))}
+		row := []string{
+			strings.Clone(string(r.ID)), inspect.OutcomeNow(r, t.Waits[r.ID]),
+			humanize.Clock(r.StartedAt), strconv.Itoa(r.Step), humanize.Duration(inspect.Elapsed(r)),
+		}
 		if head != "" {
 			row = append(row, t.Costs[r.ID].Text())
 		}

@@ -52,7 +52,8 @@ func WriteNextTimes(out io.Writer, times []time.Time, now time.Time) error {
 func NextTimes(l *fsm.Loop, times []time.Time) api.Schedule {
 	s := l.Schedule
 	return api.Schedule{
-		Name: l.Name, Loop: l.Name, File: l.File, Cron: s.Cron, Timezone: api.Text(s.Timezone), Except: s.Except, Overlap: s.Overlap, CatchUp: s.CatchUp,
+		Name: l.Name, Loop: l.Name, File: l.File, Cron: s.Cron, Timezone: api.Text(s.Timezone), Except: s.Except,
+		Overlap: s.Overlap, CatchUp: s.CatchUp,
 		Limit: s.CatchUpLimit, Next: each(times, func(at time.Time) string { return at.Format(time.RFC3339) }),
 	}
 }
@@ -114,10 +115,15 @@ func Schedules(all []trigger.ListedSchedule) []api.ListedSchedule {
 	return each(all, func(l trigger.ListedSchedule) api.ListedSchedule {
 		s := l.Schedule
 		o := api.ListedSchedule{
-			Loop: l.Loop, File: l.File, Cron: s.Cron, Timezone: api.Text(s.Timezone), Except: s.Except, Overlap: s.Overlap, CatchUp: s.CatchUp, Limit: s.CatchUpLimit,
-			Next: at(l.Next), Untrusted: api.Text(l.Untrusted), Heard: at(l.Heard), Attended: l.Attended, Ahead: at(l.Ahead),
+			Loop: l.Loop, File: l.File, Cron: s.Cron, Timezone: api.Text(s.Timezone), Except: s.Except,
+			Overlap: s.Overlap, CatchUp: s.CatchUp, Limit: s.CatchUpLimit,
+			Next: at(l.Next), Untrusted: api.Text(l.Untrusted), Heard: at(l.Heard), Attended: l.Attended,
+			Ahead: at(l.Ahead),
 			Times: each(l.Times, func(f trigger.Firing) api.ScheduleTime {
-				return api.ScheduleTime{At: api.Time(at(f.At)), State: f.State, Run: api.Text(f.Run), Why: api.Text(f.Why), Missed: f.Missed}
+				return api.ScheduleTime{
+					At: api.Time(at(f.At)), State: f.State, Run: api.Text(f.Run),
+					Why: api.Text(f.Why), Missed: f.Missed,
+				}
 			}),
 		}
 		if l.Paused != nil {

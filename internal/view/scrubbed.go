@@ -40,7 +40,9 @@ func PrintScrubbed(page *Page, p *project.Project, all []engine.Scrubbed, dryRun
 				Found: each(s.Found, func(f engine.FoundSecret) api.FoundSecret {
 					return api.FoundSecret{Where: f.Where, Kind: f.Kind, Count: f.Count}
 				}),
-				Left: each(s.Left, func(f engine.LeftFile) api.LeftFile { return api.LeftFile{File: f.Path, Why: f.Why} }),
+				Left: each(s.Left, func(f engine.LeftFile) api.LeftFile {
+					return api.LeftFile{File: f.Path, Why: f.Why}
+				}),
 			}
 		}))
 	}

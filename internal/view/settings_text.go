@@ -44,7 +44,8 @@ var fromDefault = Origin{Kind: "default", Text: "default"}
 // Settings returns settings, the files that they are of, and what is wrong there.
 func Settings(p *project.Project, settings []Setting, wrong, warnings []config.Problem) api.Settings {
 	return api.Settings{
-		Files: each(ConfigFiles(p), ConfigFile.Object), Settings: each(settings, Setting.Object), Mistakes: each(wrong, mistake), Warnings: each(warnings, mistake),
+		Files: each(ConfigFiles(p), ConfigFile.Object), Settings: each(settings, Setting.Object),
+		Mistakes: each(wrong, mistake), Warnings: each(warnings, mistake),
 	}
 }
 
@@ -54,7 +55,9 @@ func mistake(p config.Problem) api.Mistake {
 
 // SettingsOf are all there are, with the values that hold. outside returns what the command line or the
 // environment sets a key to.
-func SettingsOf(p *project.Project, c *config.Config, outside func(key string) (value any, from Origin, ok bool)) (all []Setting) {
+func SettingsOf(p *project.Project, c *config.Config, outside func(key string) (value any, from Origin, ok bool)) (
+	all []Setting,
+) {
 	for _, k := range config.Keys() {
 		switch k.Form {
 		case config.FormNotify:

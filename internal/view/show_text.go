@@ -83,7 +83,11 @@ func passes(n int) string {
 // Handlers says where caps lead.
 func Handlers(l *fsm.Loop) string {
 	var out []string
-	for _, h := range [][2]string{{"steps used up", l.OnMaxSteps}, {"passes used up", l.OnMaxIterations}, {"budget used up", l.OnBudget}} {
+	for _, h := range [][2]string{
+		{"steps used up", l.OnMaxSteps},
+		{"passes used up", l.OnMaxIterations},
+		{"budget used up", l.OnBudget},
+	} {
 		if h[1] != "" {
 			out = append(out, h[0]+" -> "+h[1])
 		}

@@ -13,7 +13,8 @@ import (
 func VerdictShares(st *inspect.StateTally) string {
 	var words []string
 	for _, name := range st.Names() {
-		words = append(words, fmt.Sprintf("%s %d (%s)", humanize.Dash(humanize.PlainLine(name)), st.Verdicts[name], SharePercent(st.Verdicts[name], st.Judged())))
+		words = append(words, fmt.Sprintf("%s %d (%s)", humanize.Dash(humanize.PlainLine(name)), st.Verdicts[name],
+			SharePercent(st.Verdicts[name], st.Judged())))
 	}
 	return humanize.Dash(strings.Join(words, ", "))
 }
@@ -37,8 +38,10 @@ func SharePercent(n, of int) string {
 func Stats(s *inspect.Stats) api.Stats {
 	p50, p95, longest := inspect.Percentiles(s.Times)
 	o := api.Stats{
-		Loop: s.Name, Runs: s.Runs, Open: s.Open, Ended: s.Done, Succeeded: s.Succeeded, P50: p50.Milliseconds(), P95: p95.Milliseconds(),
-		Longest: longest.Milliseconds(), Used: usedOf(&s.Cost), Agents: agents(s.Agents), States: each(s.Tally.States(), stateStats), Outcomes: counts(s.Outcomes(), s.Ended),
+		Loop: s.Name, Runs: s.Runs, Open: s.Open, Ended: s.Done, Succeeded: s.Succeeded, P50: p50.Milliseconds(),
+		P95:     p95.Milliseconds(),
+		Longest: longest.Milliseconds(), Used: usedOf(&s.Cost), Agents: agents(s.Agents),
+		States: each(s.Tally.States(), stateStats), Outcomes: counts(s.Outcomes(), s.Ended),
 	}
 	if s.Done > 0 {
 		o.Rate = new(float64(s.Succeeded) / float64(s.Done))
@@ -50,7 +53,8 @@ func stateStats(st *inspect.StateTally) api.StateStats {
 	_, always := st.AlwaysYes()
 	p50, p95, longest := st.Times()
 	return api.StateStats{
-		State: st.Path, Visits: st.Visits, Runs: st.Runs, P50: p50.Milliseconds(), P95: p95.Milliseconds(), Longest: longest.Milliseconds(), Failed: st.Failed,
+		State: st.Path, Visits: st.Visits, Runs: st.Runs, P50: p50.Milliseconds(), P95: p95.Milliseconds(),
+		Longest: longest.Milliseconds(), Failed: st.Failed,
 		Evaluator: api.Text(st.Evaluator), Verdicts: counts(st.Names(), st.Verdicts), Never: always,
 	}
 }

@@ -15,14 +15,18 @@ import (
 )
 
 // Status returns what status shows of a run.
-func (page *Page) Status(p *project.Project, store *project.Records, v *inspect.Status, waiting []persistence.Waiter) api.Status {
+func (page *Page) Status(p *project.Project, store *project.Records, v *inspect.Status,
+	waiting []persistence.Waiter,
+) api.Status {
 	s := api.Status{
 		Standing: Standing(p, store, v), Ending: EndingOf(v.Run), OpenWaits: openWaits(v),
 		Path: each(v.Levels(), func(l inspect.Level) api.StatusLevel {
 			return api.StatusLevel{Loop: l.Loop, State: l.State, Step: l.Step, MaxSteps: api.Int(l.Most)}
 		}),
-		Lease: api.StampOrNull(v.Run.Leased), Action: lastAction(v), FilesLeft: v.LeftFiles(), Used: used(v), Verdict: lastVerdict(v), Way: lastRoute(v),
-		Limits: each(v.Limits, limit), Why: api.Text(v.Why()), Elsewhere: OutOfSight(v.Run), Queued: each(waiting, Queued),
+		Lease: api.StampOrNull(v.Run.Leased), Action: lastAction(v), FilesLeft: v.LeftFiles(), Used: used(v),
+		Verdict: lastVerdict(v), Way: lastRoute(v),
+		Limits: each(v.Limits, limit), Why: api.Text(v.Why()), Elsewhere: OutOfSight(v.Run),
+		Queued:  each(waiting, Queued),
 		Answers: each(v.Answers, givenAnswer), PauseAsked: api.Stamp(v.PausedAt),
 	}
 	s.Elapsed, s.Duration = v.Elapsed().Milliseconds(), v.Elapsed().Milliseconds()
@@ -33,7 +37,10 @@ func (page *Page) Status(p *project.Project, store *project.Records, v *inspect.
 		s.Git = &api.StatusGit{Doing: v.Git, Since: api.Stamp(v.GitSince)}
 	}
 	if p := v.Items(); p != nil {
-		s.Items = &api.StatusItems{Count: p.Items, Done: p.Done, Failed: p.Failed, Running: p.Running, Left: p.Left.Milliseconds()}
+		s.Items = &api.StatusItems{
+			Count: p.Items, Done: p.Done, Failed: p.Failed, Running: p.Running,
+			Left: p.Left.Milliseconds(),
+		}
 	}
 	s.Branches = each(v.Branches(), func(b inspect.BranchState) api.StatusBranch {
 		return api.StatusBranch{Name: b.Name, Begun: b.Begun, State: api.Text(b.At), Verdict: api.Text(b.Verdict)}
@@ -46,7 +53,8 @@ func (page *Page) Status(p *project.Project, store *project.Records, v *inspect.
 // OpenRun returns what a list of open runs shows of one.
 func OpenRun(p *project.Project, store *project.Records, v *inspect.Status) api.OpenRun {
 	o := api.OpenRun{
-		Standing: Standing(p, store, v), Ending: EndingOf(v.Run), Unowned: v.Run.Unowned, Elsewhere: OutOfSight(v.Run), OpenWaits: openWaits(v),
+		Standing: Standing(p, store, v), Ending: EndingOf(v.Run), Unowned: v.Run.Unowned,
+		Elsewhere: OutOfSight(v.Run), OpenWaits: openWaits(v),
 		PauseAsked: api.Stamp(v.PausedAt),
 	}
 	if project.Alive(v.Run) {
@@ -60,12 +68,17 @@ func Standing(p *project.Project, store *project.Records, v *inspect.Status) api
 	r := v.Run
 	held, took := project.Alive(r), inspect.Elapsed(r).Milliseconds()
 	s := api.Standing{
-		Loop: r.Loop, LoopName: r.Loop, RunID: r.RunID, Instance: string(r.ID), Status: api.Text(r.Status), Outcome: v.StatusText(), State: r.State,
-		Iteration: r.Step, Passes: r.Passes, MaxSteps: api.Int(r.MaxSteps), Started: api.StampOrNull(r.StartedAt), Updated: api.StampOrNull(r.UpdatedAt),
-		Elapsed: took, Duration: took, PID: api.Int(r.Owner.PID), Alive: held, Owner: owner(r.Owner), Archived: r.Archived, Resumable: r.Resumable && !held,
-		TerminatedBy: api.Text(r.Ended), Error: api.Text(r.Error), Message: api.Text(r.Message), Continuation: api.Text(r.Continuation),
-		Reconciled: api.StampOrNull(r.Reconciled), File: api.Text(r.File), EventsFile: api.Text(r.Events),
-		RunDir: filepath.Join(p.Loops, "runs", string(r.ID)) + "/", RunOrigin: OriginOf(r), Worktree: runTree(r), Damage: r.Damage,
+		Loop: r.Loop, LoopName: r.Loop, RunID: r.RunID, Instance: string(r.ID), Status: api.Text(r.Status),
+		Outcome: v.StatusText(), State: r.State,
+		Iteration: r.Step, Passes: r.Passes, MaxSteps: api.Int(r.MaxSteps), Started: api.StampOrNull(r.StartedAt),
+		Updated: api.StampOrNull(r.UpdatedAt),
+		Elapsed: took, Duration: took, PID: api.Int(r.Owner.PID), Alive: held, Owner: owner(r.Owner),
+		Archived: r.Archived, Resumable: r.Resumable && !held,
+		TerminatedBy: api.Text(r.Ended), Error: api.Text(r.Error), Message: api.Text(r.Message),
+		Continuation: api.Text(r.Continuation),
+		Reconciled:   api.StampOrNull(r.Reconciled), File: api.Text(r.File), EventsFile: api.Text(r.Events),
+		RunDir: filepath.Join(p.Loops, "runs", string(r.ID)) + "/", RunOrigin: OriginOf(r), Worktree: runTree(r),
+		Damage:      r.Damage,
 		Accumulated: r.Elapsed.Milliseconds(), Log: api.Text(store.LogOf(r)), PIDSource: api.Text(store.OwnerFrom(r)),
 	}
 	if r.Limited {
@@ -75,10 +88,12 @@ func Standing(p *project.Project, store *project.Records, v *inspect.Status) api
 		s.Store = store.Name
 	}
 	if m := v.Memory; m != nil {
-		s.Captured, s.PrevResult, s.LastResult = api.Object{Map: OrEmpty(m.Captured)}, api.Object{Map: m.PrevResult}, api.Object{Map: m.LastResult}
+		s.Captured, s.PrevResult, s.LastResult = api.Object{Map: OrEmpty(m.Captured)}, api.Object{Map: m.PrevResult},
+			api.Object{Map: m.LastResult}
 	}
 	if e := v.Glance.Newest; e != nil {
-		s.LastEvent = api.Text(strings.TrimSpace(e.Kind + "  " + EventDetail(inspect.Honest(*e, r), terminal.Paint(false), false)))
+		s.LastEvent = api.Text(
+			strings.TrimSpace(e.Kind + "  " + EventDetail(inspect.Honest(*e, r), terminal.Paint(false), false)))
 	}
 	return s
 }
@@ -94,7 +109,10 @@ func each[T, O any](all []T, of func(T) O) []O {
 
 // EndingOf returns why a run ended.
 func EndingOf(r persistence.Run) api.Ending {
-	return api.Ending{Reason: api.Text(inspect.Reason(r)), Ignored: api.Text(r.Ignored), Merge: api.Text(r.Merge), SuspendedBy: inspect.SuspendedBy(r), Remedy: r.Remedy}
+	return api.Ending{
+		Reason: api.Text(inspect.Reason(r)), Ignored: api.Text(r.Ignored), Merge: api.Text(r.Merge),
+		SuspendedBy: inspect.SuspendedBy(r), Remedy: r.Remedy,
+	}
 }
 
 // OriginOf returns where a run comes from, if it is a fork, what started it, if that was not a user, the time of its
@@ -107,7 +125,10 @@ func OriginOf(r persistence.Run) api.RunOrigin {
 	}
 	if text := inspect.PlacementText(r); text != "" {
 		p := r.Placement
-		from.Placement = &api.Placement{Queue: p.Queue, Labels: p.Labels, Open: p.Open, Heard: p.Heard, Carried: r.Carried(), Text: text}
+		from.Placement = &api.Placement{
+			Queue: p.Queue, Labels: p.Labels, Open: p.Open, Heard: p.Heard,
+			Carried: r.Carried(), Text: text,
+		}
 	}
 	return from
 }
@@ -144,7 +165,10 @@ func lastAction(v *inspect.Status) *api.StatusAction {
 		return nil
 	}
 	e := v.Glance.Acting
-	return &api.StatusAction{Text: inspect.Text(e.Get("action")), Started: api.StampOrNull(e.Time), Running: d.Milliseconds()}
+	return &api.StatusAction{
+		Text: inspect.Text(e.Get("action")), Started: api.StampOrNull(e.Time),
+		Running: d.Milliseconds(),
+	}
 }
 
 // used returns what prompts and judges used; nil = none was asked.
@@ -153,11 +177,15 @@ func used(v *inspect.Status) *api.StatusUsed {
 		return nil
 	}
 	s := v.Memory.Spent
-	if s == (fsm.Spent{Steps: s.Steps}) && v.Memory.Lost == (fsm.Unsure{}) && (v.Alive || v.Memory.Outstanding == (fsm.Unsure{})) {
+	if s == (fsm.Spent{Steps: s.Steps}) && v.Memory.Lost == (fsm.Unsure{}) &&
+		(v.Alive || v.Memory.Outstanding == (fsm.Unsure{})) {
 		return nil
 	}
 	cost := inspect.SpentCost(v.Memory, v.Alive)
-	u := &api.StatusUsed{Cost: knownCost(&cost), Unknown: cost.Unknown, Tokens: s.Usage.Total(), Prompts: cost.Prompts, Most: mostCost(&cost)}
+	u := &api.StatusUsed{
+		Cost: knownCost(&cost), Unknown: cost.Unknown, Tokens: s.Usage.Total(),
+		Prompts: cost.Prompts, Most: mostCost(&cost),
+	}
 	if cost.Unknown > 0 {
 		u.Known = new(terminal.MicroDollars(cost.CostUSD))
 	}
@@ -206,7 +234,10 @@ func lastRoute(v *inspect.Status) *api.VisitRoute {
 
 // limit returns a limit. What is counted in time is in seconds.
 func limit(l inspect.Limit) api.StatusLimit {
-	o := api.StatusLimit{Limit: l.Name, Loop: l.Loop, State: api.Text(l.State), Most: api.Number(l.Most), Ends: !l.Routes}
+	o := api.StatusLimit{
+		Limit: l.Name, Loop: l.Loop, State: api.Text(l.State), Most: api.Number(l.Most),
+		Ends: !l.Routes,
+	}
 	if !l.Unknown {
 		o.Used, o.Share = new(api.Number(l.Used)), new(api.Number(l.Share()))
 	}
@@ -217,16 +248,21 @@ func limit(l inspect.Limit) api.StatusLimit {
 func Queued(w persistence.Waiter) api.Queued {
 	f := w.For
 	return api.Queued{
-		ID: w.ID, Loop: w.Loop, Instance: api.Text(w.Resumes), PID: w.Owner.PID, Host: api.Text(w.Owner.Host), Since: api.Stamp(w.Since),
+		ID: w.ID, Loop: w.Loop, Instance: api.Text(w.Resumes), PID: w.Owner.PID, Host: api.Text(w.Owner.Host),
+		Since: api.Stamp(w.Since),
 		Waits: time.Since(w.Since).Milliseconds(), Scope: w.Scope, Log: api.Text(w.Log),
-		For: api.QueuedAt{Path: api.Text(f.Path), Loop: api.Text(f.Loop), Instance: api.Text(f.Run), Waiter: api.Text(f.Waiter), Since: api.StampOrNull(f.Since)},
+		For: api.QueuedAt{
+			Path: api.Text(f.Path), Loop: api.Text(f.Loop), Instance: api.Text(f.Run),
+			Waiter: api.Text(f.Waiter), Since: api.StampOrNull(f.Since),
+		},
 	}
 }
 
 // QueuedStatus returns a waiter instead of a run.
 func QueuedStatus(w persistence.Waiter) api.QueuedStatus {
 	return api.QueuedStatus{
-		Loop: w.Loop, LoopName: w.Loop, Instance: api.Text(w.Resumes), Status: StatusQueued, Alive: true, PID: w.Owner.PID, Owner: owner(w.Owner),
+		Loop: w.Loop, LoopName: w.Loop, Instance: api.Text(w.Resumes), Status: StatusQueued, Alive: true,
+		PID: w.Owner.PID, Owner: owner(w.Owner),
 		Queued: []api.Queued{Queued(w)}, Log: api.Text(w.Log),
 	}
 }
@@ -235,7 +271,8 @@ func QueuedStatus(w persistence.Waiter) api.QueuedStatus {
 func Waiting(w *fsm.Wait) api.Waiting {
 	left := max(0, int64(time.Until(w.Until).Seconds()))
 	o := api.Waiting{
-		For: w.Why, Tier: api.Text(w.Tier), State: w.State, Since: api.Stamp(w.Since), Until: api.StampOrNull(w.Until), Left: &left, Host: api.Text(w.Host),
+		For: w.Why, Tier: api.Text(w.Tier), State: w.State, Since: api.Stamp(w.Since),
+		Until: api.StampOrNull(w.Until), Left: &left, Host: api.Text(w.Host),
 	}
 	if w.Why != fsm.WaitState {
 		return o
@@ -243,7 +280,8 @@ func Waiting(w *fsm.Wait) api.Waiting {
 	if w.Until.IsZero() {
 		o.Left = nil
 	}
-	o.What, o.Event, o.Choices, o.Asks = &w.What, new(api.Text(w.Event)), new(api.Text(w.Choices)), new(api.Text(w.Question))
+	o.What, o.Event, o.Choices, o.Asks = &w.What, new(api.Text(w.Event)), new(api.Text(w.Choices)),
+		new(api.Text(w.Question))
 	o.Checks, o.Seen = &w.Looks, new(api.Text(w.Seen))
 	return o
 }
@@ -262,7 +300,8 @@ func openWaits(v *inspect.Status) (o api.OpenWaits) {
 // givenAnswer returns an answer to a question of a run.
 func givenAnswer(g inspect.GivenAnswer) api.Given {
 	return api.Given{
-		Address: g.Address, State: api.Text(g.State), Path: api.Text(g.Path), Question: api.Text(g.Question), Choice: g.Choice, Fields: g.Fields,
+		Address: g.Address, State: api.Text(g.State), Path: api.Text(g.Path), Question: api.Text(g.Question),
+		Choice: g.Choice, Fields: g.Fields,
 		By: api.Text(g.By), At: api.Stamp(g.At),
 	}
 }

@@ -29,14 +29,18 @@ func (page *Page) row(key, value string) {
 	if width := page.Columns; width > 0 {
 		lines = strings.Split(Fold(value, max(20, width-rowIndent-1)), "\n")
 		if len(lines) > rowLines {
-			lines = append(lines[:rowLines-1:rowLines-1], humanize.Cut(lines[rowLines-1]+" …", max(20, width-rowIndent-1)))
+			lines = append(lines[:rowLines-1:rowLines-1],
+				humanize.Cut(lines[rowLines-1]+" …", max(20, width-rowIndent-1)))
 		}
 	}
-	terminal.Say(page.Out, "%-10s %s\n", key+":", terminal.Block(strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent))))
+	terminal.Say(page.Out, "%-10s %s\n", key+":",
+		terminal.Block(strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent))))
 }
 
 // PrintStatus prints one screen about a run.
-func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *inspect.Status, waiting []persistence.Waiter) {
+func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *inspect.Status,
+	waiting []persistence.Waiter,
+) {
 	r := v.Run
 	lives, id := project.Alive(r), string(r.ID)
 	page.row("Loop", r.Loop)
@@ -102,7 +106,9 @@ func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *ins
 	}
 	if len(r.Damage) > 0 {
 		page.row("Damaged", strings.Join(r.Damage, "; "))
-		page.row("Accept", page.Remedy(engine.Do(engine.OpSweep, "", engine.Setting{Name: engine.SetAcceptDamage, Value: string(r.ID)})))
+		page.row("Accept",
+			page.Remedy(engine.Do(engine.OpSweep, "",
+				engine.Setting{Name: engine.SetAcceptDamage, Value: string(r.ID)})))
 	}
 	switch word, command := page.next(v); word {
 	case "resume":
@@ -168,7 +174,8 @@ func (page *Page) printAnswers(v *inspect.Status) {
 		page.row("Answered", g.Asked()+": "+g.Text())
 	}
 	if n > mostAnswers {
-		page.row("Answered", humanize.Count(n-mostAnswers, "question")+" before: "+page.Command("events", string(v.Run.ID)))
+		page.row("Answered", humanize.Count(n-mostAnswers, "question")+" before: "+
+			page.Command("events", string(v.Run.ID)))
 	}
 }
 
@@ -197,7 +204,8 @@ func (page *Page) next(v *inspect.Status) (word, command string) {
 // PrintBrief prints a run in two or three lines.
 func (page *Page) PrintBrief(v *inspect.Status) {
 	r := v.Run
-	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, v.StatusText(), v.WhereText(), v.StepsText(), humanize.Duration(v.Elapsed()))
+	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, v.StatusText(), v.WhereText(), v.StepsText(),
+		humanize.Duration(v.Elapsed()))
 	if project.Alive(r) {
 		head += ", idle " + humanize.Duration(v.Idle())
 	}
@@ -257,6 +265,7 @@ func (page *Page) ShowWaiter(p *project.Project, w persistence.Waiter) {
 
 // PrintWaiter prints a run that waits in the queue in two lines.
 func (page *Page) PrintWaiter(p *project.Project, w persistence.Waiter) {
-	page.indented("", fmt.Sprintf("%s  queued for %s", cmp.Or(string(w.Resumes), w.Loop), humanize.Duration(time.Since(w.Since))))
+	page.indented("", fmt.Sprintf("%s  queued for %s", cmp.Or(string(w.Resumes), w.Loop),
+		humanize.Duration(time.Since(w.Since))))
 	page.indented("  ", "waits for "+ObstacleText(p, w))
 }

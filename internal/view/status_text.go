@@ -38,13 +38,15 @@ func LeaseText(r persistence.Run) string {
 	case r.Lapsed:
 		return "ran out at " + humanize.Clock(r.Leased)
 	default:
-		return fmt.Sprintf("until %s (%s left), unless it is renewed", humanize.Clock(r.Leased), humanize.Duration(max(0, d)))
+		return fmt.Sprintf("until %s (%s left), unless it is renewed", humanize.Clock(r.Leased),
+			humanize.Duration(max(0, d)))
 	}
 }
 
 // WaiterText says in one line that a user waits in the queue.
 func WaiterText(p *project.Project, w persistence.Waiter) string {
-	return fmt.Sprintf("pid %d waits for %s, for %s", w.Owner.PID, ObstacleText(p, w), humanize.Duration(time.Since(w.Since)))
+	return fmt.Sprintf("pid %d waits for %s, for %s", w.Owner.PID, ObstacleText(p, w),
+		humanize.Duration(time.Since(w.Since)))
 }
 
 // ObstacleText is what a waiter waits for.

@@ -18,18 +18,26 @@ func TreeLines(r engine.TreeReport) (lines []string) {
 	work := fmt.Sprintf("Work tree %s (branch %s)", place, r.Tree.Branch)
 	switch {
 	case r.Err != nil:
-		return []string{work + " was left as it is: " + humanize.OneLine(r.Err), "  look at it: git -C " + humanize.ShellWord(place) + " status"}
+		return []string{
+			work + " was left as it is: " + humanize.OneLine(r.Err),
+			"  look at it: git -C " + humanize.ShellWord(place) + " status",
+		}
 	case r.State.Unlinked != nil:
-		return []string{"The folder is left as it is, but " + r.State.Unlinked.Error() + ".", "  repair: " + r.State.Unlinked.Repair()}
+		return []string{
+			"The folder is left as it is, but " + r.State.Unlinked.Error() + ".",
+			"  repair: " + r.State.Unlinked.Repair(),
+		}
 	case r.State.Gone && !r.Branch:
 		return []string{work + " is gone, and so is its branch."}
 	case r.State.Gone:
-		lines = []string{work + " is gone, and what was not committed there with it. The branch stays, with " + contents(r) + "."}
+		lines = []string{work + " is gone, and what was not committed there with it. The branch stays, with " +
+			contents(r) + "."}
 		return append(lines, hints(r, place)...)
 	case r.Stays:
 		return []string{work + " stays for the run, with " + contents(r) + "."}
 	case r.Merged != "" && !r.Kept:
-		text := fmt.Sprintf("Merged %s of branch %s into %s, and removed the work tree", humanize.Count(r.State.Commits, "commit"), r.Tree.Branch, r.Merged)
+		text := fmt.Sprintf("Merged %s of branch %s into %s, and removed the work tree",
+			humanize.Count(r.State.Commits, "commit"), r.Tree.Branch, r.Merged)
 		if !r.Branch {
 			text += " and the branch"
 		}
@@ -41,7 +49,8 @@ func TreeLines(r engine.TreeReport) (lines []string) {
 		}
 		return append(lines, recovery(r)...)
 	case !r.Kept && r.Branch:
-		return []string{fmt.Sprintf("The work tree had nothing new in it and was removed; branch %s stays.", r.Tree.Branch)}
+		return []string{fmt.Sprintf("The work tree had nothing new in it and was removed; branch %s stays.",
+			r.Tree.Branch)}
 	case !r.Kept:
 		return []string{"The work tree had nothing in it and was removed, with its branch."}
 	}
@@ -104,7 +113,9 @@ func recovery(r engine.TreeReport) (lines []string) {
 		return nil
 	}
 	back := func(branch, tip string) {
-		lines = append(lines, fmt.Sprintf("  Until git collects garbage, the commits can be restored: %s branch %s %.12s", gitOf(r), branch, tip))
+		lines = append(lines,
+			fmt.Sprintf("  Until git collects garbage, the commits can be restored: %s branch %s %.12s", gitOf(r),
+				branch, tip))
 	}
 	if !r.Branch && s.Tip != "" && s.Tip != r.Tree.Base {
 		back(r.Tree.Branch, s.Tip)
@@ -134,10 +145,12 @@ func contents(r engine.TreeReport) string {
 	var parts []string
 	s := r.State
 	if s.Commits > 0 {
-		parts = append(parts, fmt.Sprintf("%s ahead of %s", humanize.Count(s.Commits, "commit"), cmp.Or(r.Tree.Into, shortCommit(r.Tree.Base))))
+		parts = append(parts, fmt.Sprintf("%s ahead of %s", humanize.Count(s.Commits, "commit"),
+			cmp.Or(r.Tree.Into, shortCommit(r.Tree.Base))))
 	}
 	if s.Files > 0 {
-		parts = append(parts, fmt.Sprintf("%s changed and not committed (%s)", humanize.Count(s.Files, "file"), s.Names()))
+		parts = append(parts, fmt.Sprintf("%s changed and not committed (%s)", humanize.Count(s.Files, "file"),
+			s.Names()))
 	}
 	if s.On != r.Tree.Branch && !s.Gone {
 		parts = append(parts, cmp.Or(s.On, "a detached HEAD")+" checked out")
@@ -157,7 +170,8 @@ func contents(r engine.TreeReport) string {
 // TreeEnd returns the result of a work tree.
 func TreeEnd(r engine.TreeReport) api.TreeEnd {
 	o := api.TreeEnd{
-		Event: "worktree_end", Instance: string(r.Run), Worktree: r.Tree.Path, Branch: r.Tree.Branch, Kept: r.Kept, Merged: api.Text(r.Merged),
+		Event: "worktree_end", Instance: string(r.Run), Worktree: r.Tree.Path, Branch: r.Tree.Branch, Kept: r.Kept,
+		Merged:  api.Text(r.Merged),
 		Commits: r.State.Commits, Changed: r.State.Files, Why: api.Text(r.Why),
 	}
 	if r.Err != nil {

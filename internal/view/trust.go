@@ -46,7 +46,8 @@ func (page *Page) PrintForeign(e *project.UntrustedError) {
 func (page *Page) PrintWhole(p *project.Project, l *fsm.Loop) {
 	page.PrintLoop(p, l)
 	fmt.Fprintln(page.Out)
-	terminal.WriteTable(page.Out, [][]string{{"may write", Writes(l)}, {"may reach", Reaches(l)}, {"may spend", Spends(l)}})
+	terminal.WriteTable(page.Out,
+		[][]string{{"may write", Writes(l)}, {"may reach", Reaches(l)}, {"may spend", Spends(l)}})
 	terminal.WriteActions(page.Out, page.Paint, l)
 }
 
@@ -89,7 +90,9 @@ func Spends(l *fsm.Loop) string {
 	}
 	for _, name := range l.Order {
 		s := l.States[name]
-		branches := s.Branches != nil && slices.ContainsFunc(s.Branches.List, func(b *fsm.Branch) bool { return fsm.Prompts(b.State) })
+		branches := s.Branches != nil && slices.ContainsFunc(s.Branches.List, func(b *fsm.Branch) bool {
+			return fsm.Prompts(b.State)
+		})
 		if fsm.Prompts(s) || branches {
 			return "what its prompts cost: the loop has no budget"
 		}
@@ -107,14 +110,21 @@ func PrintTrusted(page *Page, all []project.TrustedLoop, asJSON bool) error {
 	if asJSON {
 		return terminal.WriteJSON(page.Out, each(all, TrustedLoop))
 	}
-	why := map[string]string{project.TrustAsked: "shown", project.TrustSaid: "loops trust", project.TrustRan: "ran before"}
+	why := map[string]string{
+		project.TrustAsked: "shown", project.TrustSaid: "loops trust",
+		project.TrustRan: "ran before",
+	}
 	if len(all) == 0 {
 		terminal.SayLine(page.Out, "No loop of others is trusted here.")
 		return nil
 	}
 	var rows [][]string
 	for _, t := range all {
-		rows = append(rows, []string{humanize.PlainLine(t.Loop), humanize.PlainLine(t.File), t.At.Local().Format("2006-01-02"), why[t.Why]})
+		rows = append(rows,
+			[]string{
+				humanize.PlainLine(t.Loop), humanize.PlainLine(t.File), t.At.Local().Format("2006-01-02"),
+				why[t.Why],
+			})
 	}
 	terminal.WriteTable(page.Out, rows)
 	return nil

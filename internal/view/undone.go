@@ -9,13 +9,17 @@ import (
 )
 
 // changeWords are what happened to files, as programs and as people read it.
-var changeWords = map[git.ChangeKind][2]string{git.Added: {"added", "+"}, git.Changed: {"changed", "~"}, git.Deleted: {"deleted", "-"}}
+var changeWords = map[git.ChangeKind][2]string{
+	git.Added: {"added", "+"}, git.Changed: {"changed", "~"},
+	git.Deleted: {"deleted", "-"},
+}
 
 // PrintUndone shows what undo changed, or would.
 func PrintUndone(page *Page, u *engine.Undone, dryRun, asJSON bool) error {
 	if asJSON {
 		return terminal.WriteJSON(page.Out, api.Undone{
-			Instance: string(u.Run.ID), Loop: u.Run.Loop, Folder: u.Dir, To: u.To.Label(), Commit: u.To.Commit, DryRun: dryRun, Found: api.Text(u.Found),
+			Instance: string(u.Run.ID), Loop: u.Run.Loop, Folder: u.Dir, To: u.To.Label(), Commit: u.To.Commit,
+			DryRun: dryRun, Found: api.Text(u.Found),
 			Changes: each(u.Changes, func(c git.Change) api.ChangedFile {
 				return api.ChangedFile{Path: c.Path, Change: changeWords[c.Kind][0]}
 			}),
@@ -26,7 +30,8 @@ func PrintUndone(page *Page, u *engine.Undone, dryRun, asJSON bool) error {
 		terminal.Say(page.Out, "%s %s\n", changeWords[c.Kind][1], c.Path)
 	}
 	if dryRun && len(u.Others) > 0 {
-		terminal.Say(page.Err, "loops: %s changed since the last snapshot of the run (%s ...); --force would be needed\n", humanize.Count(len(u.Others), "file"), u.Others[0].Path)
+		terminal.Say(page.Err, "loops: %s changed since the last snapshot of the run (%s ...); --force "+
+			"would be needed\n", humanize.Count(len(u.Others), "file"), u.Others[0].Path)
 	}
 	switch n := humanize.Count(len(u.Changes), "file"); {
 	case len(u.Changes) == 0:
@@ -69,11 +74,15 @@ func PrintSnapshots(page *Page, all []git.Snapshot, asJSON bool) error {
 			if s.When == git.Found || s.When == git.Restored {
 				step = ""
 			}
-			return api.Snapshot{To: SnapshotTo(s), Step: api.Text(step), When: s.When, Time: api.Stamp(s.Time), Commit: s.Commit, Folder: api.Text(s.Folder)}
+			return api.Snapshot{
+				To: SnapshotTo(s), Step: api.Text(step), When: s.When, Time: api.Stamp(s.Time),
+				Commit: s.Commit, Folder: api.Text(s.Folder),
+			}
 		}))
 	}
 	for _, s := range all {
-		terminal.Say(page.Out, "%.12s  %s  %s%s\n", s.Commit, s.Time.Format("2006-01-02 15:04:05"), s.Label(), SnapshotPlace(s))
+		terminal.Say(page.Out, "%.12s  %s  %s%s\n", s.Commit, s.Time.Format("2006-01-02 15:04:05"), s.Label(),
+			SnapshotPlace(s))
 	}
 	return nil
 }

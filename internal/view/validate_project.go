@@ -22,5 +22,8 @@ func ProjectProblem(file string, line, col int, text string) fsm.Problem {
 	if line > 0 {
 		col = max(col, 1)
 	}
-	return fsm.Problem{Pos: fsm.Pos{File: file, Line: line, Col: col}, Severity: fsm.SeverityError, Rule: ruleProject, Message: text}
+	return fsm.Problem{
+		Pos: fsm.Pos{File: file, Line: line, Col: col}, Severity: fsm.SeverityError, Rule: ruleProject,
+		Message: text,
+	}
 }

@@ -15,7 +15,8 @@ import (
 // Submitted returns a run that was submitted.
 func Submitted(r persistence.Run, j persistence.Job) api.Submitted {
 	return api.Submitted{
-		Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, Status: string(r.Status), Queue: j.Queue, Key: api.Text(j.Key), Priority: j.Priority, Labels: j.Labels,
+		Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, Status: string(r.Status), Queue: j.Queue,
+		Key: api.Text(j.Key), Priority: j.Priority, Labels: j.Labels,
 		At: api.StampOrNull(j.At),
 	}
 }
@@ -26,15 +27,18 @@ func SubmittedText(page *Page, r persistence.Run, j persistence.Job) string {
 	if !j.At.IsZero() {
 		text = fmt.Sprintf("Run %s is queued in %s, and begins at %s or later.", r.ID, j.Queue, humanize.Clock(j.At))
 	}
-	return text + "\n  follow it: " + page.Command("status", string(r.ID)) + "\n  stop it:   " + page.Command("stop", string(r.ID))
+	return text + "\n  follow it: " + page.Command("status", string(r.ID)) + "\n  stop it:   " +
+		page.Command("stop", string(r.ID))
 }
 
 // Workers returns workers.
 func Workers(all []persistence.WorkerState) []api.Worker {
 	return each(all, func(w persistence.WorkerState) api.Worker {
 		return api.Worker{
-			ID: w.ID, Host: w.Host, PID: w.PID, Queue: w.Queue, Labels: w.Labels, Slots: w.Slots, Runs: each(w.Runs, func(id persistence.ID) string { return string(id) }),
-			Version: w.Version, Since: fsm.FormatTime(w.Since), SilentMS: w.Silent.Milliseconds(), LeaseMS: w.Lease.Milliseconds(), Gone: w.Gone(),
+			ID: w.ID, Host: w.Host, PID: w.PID, Queue: w.Queue, Labels: w.Labels, Slots: w.Slots,
+			Runs:    each(w.Runs, func(id persistence.ID) string { return string(id) }),
+			Version: w.Version, Since: fsm.FormatTime(w.Since), SilentMS: w.Silent.Milliseconds(),
+			LeaseMS: w.Lease.Milliseconds(), Gone: w.Gone(),
 			DrainedBy: api.Text(w.Draining), LastError: api.Text(w.LastError),
 		}
 	})
@@ -65,7 +69,11 @@ func (page *Page) PrintWorkers(all []persistence.WorkerState) {
 		for _, id := range w.Runs {
 			runs = append(runs, string(id))
 		}
-		rows = append(rows, []string{w.ID, w.Queue, orDash(strings.Join(w.Labels, ",")), fmt.Sprintf("%d of %d", len(w.Runs), w.Slots), heard, w.Version, orDash(strings.Join(runs, " "))})
+		rows = append(rows,
+			[]string{
+				w.ID, w.Queue, orDash(strings.Join(w.Labels, ",")),
+				fmt.Sprintf("%d of %d", len(w.Runs), w.Slots), heard, w.Version, orDash(strings.Join(runs, " ")),
+			})
 	}
 	terminal.WriteTable(page.Out, rows)
 	for _, w := range all {

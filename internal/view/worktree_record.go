@@ -34,7 +34,8 @@ func plannedTree(t *engine.TreePlan) *api.PlannedTree {
 		return &api.PlannedTree{Path: t.Path, Of: t.Of}
 	}
 	return &api.PlannedTree{
-		Path: t.Path, Branch: t.Branch, New: &t.New, Commit: t.Commit, End: string(t.End), LeftBy: new(api.Text(t.LeftBy)), Changed: &t.Changed,
+		Path: t.Path, Branch: t.Branch, New: &t.New, Commit: t.Commit, End: string(t.End),
+		LeftBy: new(api.Text(t.LeftBy)), Changed: &t.Changed,
 		Submodules: &t.Submodules,
 	}
 }

@@ -121,7 +121,8 @@ func ShowOn(ctx context.Context, src ScreenSource, o ScreenOptions, tty tcell.Tt
 	}
 	ui := &board{
 		src: src, options: o, screen: screen, model: New(o.ASCII, o.First),
-		views: make(chan View), wants: make(chan persistence.ID, 1), poke: make(chan struct{}, 1), results: make(chan result), crashes: make(chan string, 1),
+		views: make(chan View), wants: make(chan persistence.ID, 1), poke: make(chan struct{}, 1),
+		results: make(chan result), crashes: make(chan string, 1),
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	looked, left := make(chan struct{}), make(chan result, 1)
@@ -251,7 +252,8 @@ func (ui *board) run(ctx context.Context) error {
 		case s := <-ui.options.Jobs:
 			if s == syscall.SIGTSTP {
 				ui.suspend(os.Getpid())
-			} else if ui.screen.Suspend() == nil { // it was stopped without a word, and the shell had the terminal since
+				// it was stopped without a word, and the shell had the terminal since
+			} else if ui.screen.Suspend() == nil {
 				ui.resume()
 			}
 		case e, open := <-ui.screen.EventQ():
@@ -322,7 +324,8 @@ func (ui *board) event(ctx context.Context, e tcell.Event) (leave bool, err erro
 // do begins what a key asks for, beside the screen.
 func (ui *board) do(ctx context.Context, c Command) {
 	doing := map[Verb]string{
-		Stop: "Stopping", Pause: "Pausing", Unpause: "Unpausing", Retry: "Waking", Resume: "Resuming", Start: "Starting",
+		Stop: "Stopping", Pause: "Pausing", Unpause: "Unpausing", Retry: "Waking", Resume: "Resuming",
+		Start:  "Starting",
 		Answer: "Answering", Explain: "Explaining",
 	}[c.Verb]
 	ui.model.Say(doing+" "+cmp.Or(c.Run, c.Text)+" …", false)
@@ -370,7 +373,10 @@ func (ui *board) draw() {
 }
 
 func tcellStyle(s Style) tcell.Style {
-	colours := [...]color.Color{NoColour: color.Default, Red: color.Maroon, Green: color.Green, Amber: color.Olive, Cyan: color.Teal}
+	colours := [...]color.Color{
+		NoColour: color.Default, Red: color.Maroon, Green: color.Green, Amber: color.Olive,
+		Cyan: color.Teal,
+	}
 	return tcell.StyleDefault.Bold(s.Bold).Dim(s.Dim).Reverse(s.Reverse).Foreground(colours[s.Colour])
 }
 
@@ -383,8 +389,9 @@ func keyOf(e *tcell.EventKey) (Key, bool) {
 		tcell.KeyUp: Up, tcell.KeyDown: Down, tcell.KeyLeft: Left, tcell.KeyRight: Right,
 		tcell.KeyPgUp: PageUp, tcell.KeyPgDn: PageDown, tcell.KeyHome: Home, tcell.KeyEnd: End,
 		tcell.KeyTab: Tab, tcell.KeyBacktab: BackTab, tcell.KeyEnter: Enter, tcell.KeyEscape: Escape,
-		tcell.KeyBackspace: Backspace, tcell.KeyCtrlC: CtrlC, tcell.KeyCtrlL: CtrlL, tcell.KeyCtrlU: CtrlU, tcell.KeyCtrlZ: CtrlZ,
-		tcell.KeyF1: "?",
+		tcell.KeyBackspace: Backspace, tcell.KeyCtrlC: CtrlC, tcell.KeyCtrlL: CtrlL, tcell.KeyCtrlU: CtrlU,
+		tcell.KeyCtrlZ: CtrlZ,
+		tcell.KeyF1:    "?",
 	}[e.Key()]
 	return key, known
 }

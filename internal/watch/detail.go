@@ -62,7 +62,10 @@ func (d *detail) over(row *stepRow) bool {
 }
 
 func newDetail(l *Monitor, r persistence.Run) *detail {
-	return &detail{monitor: l, run: r, Follower: project.Follower{Store: l.Store, ID: r.ID}, tally: inspect.NewAccount(l.known), segment: -1}
+	return &detail{
+		monitor: l, run: r, Follower: project.Follower{Store: l.Store, ID: r.ID},
+		tally: inspect.NewAccount(l.known), segment: -1,
+	}
 }
 
 // update reads what came since, as far as ctx lets it, and makes of it what is shown.
@@ -111,7 +114,10 @@ func (d *detail) event(e fsm.Event, err error) {
 	cost, visit := d.tally.Take(e)
 	row := d.row(visit)
 	if e.Kind == fsm.EventLoopComplete && inspect.InsideBranch(e) == "" {
-		d.line(Line{Text: strings.Repeat("  ", e.Depth) + "==> ended: " + view.EventDetail(e, false, false), Head: true})
+		d.line(Line{
+			Text: strings.Repeat("  ", e.Depth) + "==> ended: " + view.EventDetail(e, false, false),
+			Head: true,
+		})
 	} else if row != nil && e.Depth == visit.Depth() {
 		row.add(e, cost)
 	}
@@ -193,7 +199,8 @@ func (d *detail) write(e fsm.Event, v *inspect.Visit) {
 		if v == nil {
 			return
 		}
-		d.line(Line{Text: fmt.Sprintf("==> step %s, %s%s: %s", v.Number(), v.Path(), path, humanize.FirstLine(inspect.Text(e.Get("action")))), Head: true})
+		d.line(Line{Text: fmt.Sprintf("==> step %s, %s%s: %s", v.Number(), v.Path(), path,
+			humanize.FirstLine(inspect.Text(e.Get("action")))), Head: true})
 	case fsm.EventActionOutput:
 		for part := range strings.SplitSeq(inspect.Text(e.Get("line")), "\n") {
 			d.line(Line{Text: label + part})

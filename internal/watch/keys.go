@@ -132,7 +132,8 @@ var deeds = map[Key]struct {
 	verb Verb
 	name string // what there is nothing to do with
 }{
-	"s": {Stop, "stop"}, "p": {Pause, "pause"}, "u": {Unpause, "unpause"}, "r": {Retry, "wake"}, "R": {Resume, "resume"}, "a": {Answer, "answer"},
+	"s": {Stop, "stop"}, "p": {Pause, "pause"}, "u": {Unpause, "unpause"}, "r": {Retry, "wake"},
+	"R": {Resume, "resume"}, "a": {Answer, "answer"},
 	"e": {Explain, "explain"}, "L": {Log, "read"}, "E": {Edit, "edit"},
 }
 
@@ -157,7 +158,8 @@ func (m *Model) act(k Key) Command {
 		return no(r.ID + ": it waits in the queue and is not a run yet; see loops queue list.")
 	case do.verb == Resume && r.Live:
 		return no("run " + r.ID + ": it is running.")
-	case do.verb == Resume && !r.Resumable, do.verb == Stop && !r.Live && !r.Needs, (do.verb == Pause || do.verb == Retry) && !r.Live:
+	case do.verb == Resume && !r.Resumable, do.verb == Stop && !r.Live && !r.Needs,
+		(do.verb == Pause || do.verb == Retry) && !r.Live:
 		return no("run " + r.ID + ": it is " + r.Status + ".")
 	case do.verb == Answer && len(r.Questions) == 0:
 		return no("run " + r.ID + ": it asks no question.")

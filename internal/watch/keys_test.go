@@ -38,8 +38,19 @@ func TestKeys(t *testing.T) {
 		{"stop, no", []Key{"s", Enter}, Command{}, "fix", "Nothing was stopped."},
 		{"stop, no, then y is no answer", []Key{"s", "n", "y"}, Command{}, "fix", ""},
 		{"stop what has ended", append(down, "s", "y"), Command{}, "nightly", ""},
-		{"stop what has ended says so", append(down, "s"), Command{}, "nightly", "✗ Cannot stop run nightly-20261121T095959: it is completed."},
-		{"unpause what has ended", []Key{"G", "u"}, Command{Verb: Unpause, Run: "broken-20261121T093000"}, "broken", ""},
+		{
+			"stop what has ended says so", append(down, "s"),
+			Command{},
+			"nightly",
+			"✗ Cannot stop run nightly-20261121T095959: it is completed.",
+		},
+		{
+			"unpause what has ended",
+			[]Key{"G", "u"},
+			Command{Verb: Unpause, Run: "broken-20261121T093000"},
+			"broken",
+			"",
+		},
 		{"search runs", []Key{"/", "D", "o", "c", Enter}, Command{}, "docs", ""},
 		{"search goes round", []Key{"G", "/", "f", "i", "x", Enter}, Command{}, "fix", ""},
 		{"search again", []Key{"/", "T", "0", "9", Enter, "n", "n"}, Command{}, "lint", ""},
@@ -50,7 +61,13 @@ func TestKeys(t *testing.T) {
 		{"search is left", []Key{"/", "x", Escape}, Command{}, "fix", "? help"},
 		{"a search has no commands", []Key{"/", "q"}, Command{}, "fix", "/q"},
 		{"filter", []Key{"f", "D", "o", "c"}, Command{}, "docs", "filter: Doc"},
-		{"filter keeps words anywhere", []Key{"f", "f", "a", "i", "l", " ", "d", "o", Enter}, Command{}, "docs", "filter fail do: 1 of 7"},
+		{
+			"filter keeps words anywhere",
+			[]Key{"f", "f", "a", "i", "l", " ", "d", "o", Enter},
+			Command{},
+			"docs",
+			"filter fail do: 1 of 7",
+		},
 		{"filter is cleared", []Key{"f", "d", "o", "c", Enter, Escape}, Command{}, "docs", "▶ fix-"},
 		{"filter of nothing", []Key{"f", "q", "q", Enter}, Command{}, "fix", "No run matches qq."},
 		{"filter is left", []Key{"f", "d", "o", "c", Escape}, Command{}, "docs", "▶ fix-"},
@@ -61,20 +78,58 @@ func TestKeys(t *testing.T) {
 		{"by time again", []Key{"o", "o", "o", "o", "g"}, Command{}, "fix", ""},
 		{"resume what runs", []Key{"R"}, Command{}, "fix", "✗ Cannot resume run fix-20261121T103405: it is running."},
 		{"resume what is completed", append(down, "R", "y"), Command{}, "nightly", ""},
-		{"resume asks", []Key{"G", Up, "R"}, Command{}, "lint", "Resume lint-20261121T094000? y/n   It runs in the background."},
+		{
+			"resume asks",
+			[]Key{"G", Up, "R"},
+			Command{},
+			"lint",
+			"Resume lint-20261121T094000? y/n   It runs in the background.",
+		},
 		{"resume", []Key{"G", Up, "R", "y"}, Command{Verb: Resume, Run: "lint-20261121T094000"}, "lint", ""},
 		{"resume, no", []Key{"G", Up, "R", "n"}, Command{}, "lint", "Nothing was resumed."},
 		{"start", []Key{"S", " ", "x", " ", "y", Enter}, Command{Verb: Start, Text: "fix x y"}, "fix", ""},
 		{"start another", []Key{"S", CtrlU, "g", "o"}, Command{}, "fix", "run: go"},
 		{"start nothing", []Key{"S", CtrlU, Enter}, Command{}, "fix", "? help"},
 		{"start is left", []Key{"S", Escape, "s"}, Command{}, "fix", "Stop fix-"},
-		{"answer what asks nothing", []Key{"a"}, Command{}, "fix", "✗ Cannot answer run fix-20261121T103405: it asks no question."},
-		{"answer asks for words", []Key{Down, Down, "a"}, Command{}, "deploy", "answer:    1 approve, 2 reject   Enter chooses"},
+		{
+			"answer what asks nothing",
+			[]Key{"a"},
+			Command{},
+			"fix",
+			"✗ Cannot answer run fix-20261121T103405: it asks no question.",
+		},
+		{
+			"answer asks for words",
+			[]Key{Down, Down, "a"},
+			Command{},
+			"deploy",
+			"answer:    1 approve, 2 reject   Enter chooses",
+		},
 		{"answer shows what is approved", []Key{Down, Down, "a"}, Command{}, "deploy", "| and the second"},
-		{"answer takes no part of a name", []Key{Down, Down, "a", "a", "p", "p", Enter}, Command{}, "deploy", "is no choice"},
-		{"answer asks for fields", []Key{Down, Down, "a", "1", Enter}, Command{}, "deploy", "reason:    text, may be empty"},
+		{
+			"answer takes no part of a name",
+			[]Key{Down, Down, "a", "a", "p", "p", Enter},
+			Command{},
+			"deploy",
+			"is no choice",
+		},
+		{
+			"answer asks for fields",
+			[]Key{Down, Down, "a", "1", Enter},
+			Command{},
+			"deploy",
+			"reason:    text, may be empty",
+		},
 		{"answer is left", []Key{Down, Down, "a", "1", Enter, Escape}, Command{}, "deploy", ""},
-		{"answer", []Key{Down, Down, "a", "2", Enter, "o", "k", Enter}, Command{Verb: Answer, Run: "deploy-20261121T101500", Text: "reject", Question: "/2:1", Fields: map[string]string{"reason": "ok"}}, "deploy", ""},
+		{
+			"answer",
+			[]Key{Down, Down, "a", "2", Enter, "o", "k", Enter},
+			Command{
+				Verb: Answer, Run: "deploy-20261121T101500", Text: "reject", Question: "/2:1",
+				Fields: map[string]string{"reason": "ok"},
+			},
+			"deploy", "",
+		},
 		{"explain", []Key{"e"}, Command{Verb: Explain, Run: "fix-20261121T103405"}, "fix", ""},
 		{"log in a pager", append(down, "L"), Command{Verb: Log, Run: "nightly-20261121T095959"}, "nightly", ""},
 		{"loop in an editor", []Key{"E"}, Command{Verb: Edit, Run: "fix-20261121T103405", Text: "fix"}, "fix", ""},
@@ -104,8 +159,10 @@ func TestKeys(t *testing.T) {
 			m.Draw(80, 24)
 		}
 		shown := strings.Join(m.Draw(80, 24).Lines(), "\n")
-		if !reflect.DeepEqual(got, c.want) || !strings.HasPrefix(m.Selected(), c.run) || !strings.Contains(shown, c.see) {
-			t.Errorf("%s: %+v on %s, want %+v on %s, and %q on\n%s", c.name, got, m.Selected(), c.want, c.run, c.see, shown)
+		if !reflect.DeepEqual(got, c.want) || !strings.HasPrefix(m.Selected(), c.run) ||
+			!strings.Contains(shown, c.see) {
+			t.Errorf("%s: %+v on %s, want %+v on %s, and %q on\n%s", c.name, got, m.Selected(), c.want, c.run, c.see,
+				shown)
 		}
 	}
 }
@@ -116,7 +173,8 @@ func TestNoRuns(t *testing.T) {
 	for _, k := range []Key{"s", "p", "u", "r", "R", "a", "e", "L", "E"} {
 		m := New(false, "")
 		m.Show(View{Now: at("12:00:00")})
-		if c := m.Press(k); c.Verb != None || !strings.Contains(strings.Join(m.Draw(80, 24).Lines(), "\n"), "There is no run to") {
+		if c := m.Press(k); c.Verb != None ||
+			!strings.Contains(strings.Join(m.Draw(80, 24).Lines(), "\n"), "There is no run to") {
 			t.Errorf("%s: %+v", k, c)
 		}
 	}
@@ -127,7 +185,8 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	m := New(false, "")
 	m.Show(viewOf(statuses, fixDetail("check")))
-	m.Read("docs-20261121T095000", "It failed.\n  Because a test that is told of in more words than there is room for in one row of this screen did.\n"+strings.Repeat("more\n", 40)+"end\n")
+	m.Read("docs-20261121T095000", "It failed.\n  Because a test that is told of in more words than there is room "+
+		"for in one row of this screen did.\n"+strings.Repeat("more\n", 40)+"end\n")
 	see := func(text string) {
 		t.Helper()
 		if s := strings.Join(m.Draw(40, 10).Lines(), "\n"); !strings.Contains(s, text) {

@@ -115,7 +115,8 @@ func (o MonitorLines) line(w *run) {
 	row, now := w.row(), time.Now()
 	if !o.JSON {
 		o.day.Heading(o.Out, now)
-		line := fmt.Sprintf("%s  %s  %-11s  %-16s  %-7s  %s", now.Format(time.TimeOnly), humanize.PlainLine(row.ID), row.Status, humanize.PlainLine(row.State), row.Step, row.Elapsed)
+		line := fmt.Sprintf("%s  %s  %-11s  %-16s  %-7s  %s", now.Format(time.TimeOnly), humanize.PlainLine(row.ID),
+			row.Status, humanize.PlainLine(row.State), row.Step, row.Elapsed)
 		if row.Cost != "" {
 			line += "  " + row.Cost
 		}
@@ -126,8 +127,10 @@ func (o MonitorLines) line(w *run) {
 		return
 	}
 	line := api.Watched{
-		Time: api.Stamp(now), Instance: string(w.ID), RunID: w.RunID, Loop: w.Loop, Status: inspect.StatusWord(w.Run), Outcome: inspect.OutcomeNow(w.Run, w.wait),
-		Alive: row.Live, State: w.State, Iteration: w.Step, MaxSteps: api.Int(w.MaxSteps), Elapsed: w.elapsed().Milliseconds(), Duration: w.elapsed().Milliseconds(),
+		Time: api.Stamp(now), Instance: string(w.ID), RunID: w.RunID, Loop: w.Loop, Status: inspect.StatusWord(w.Run),
+		Outcome: inspect.OutcomeNow(w.Run, w.wait),
+		Alive:   row.Live, State: w.State, Iteration: w.Step, MaxSteps: api.Int(w.MaxSteps),
+		Elapsed: w.elapsed().Milliseconds(), Duration: w.elapsed().Milliseconds(),
 		TerminatedBy: api.Text(w.Ended), Error: api.Text(w.Error), Ending: view.EndingOf(w.Run),
 	}
 	if w.cost.Unknown == 0 {
@@ -153,5 +156,6 @@ func (o MonitorLines) waiter(w persistence.Waiter, p *project.Project) {
 		return
 	}
 	o.day.Heading(o.Out, now)
-	terminal.Say(o.Out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), humanize.PlainLine(row.ID), row.Status, row.State, row.Step, row.Elapsed, humanize.PlainLine(row.Note))
+	terminal.Say(o.Out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), humanize.PlainLine(row.ID),
+		row.Status, row.State, row.Step, row.Elapsed, humanize.PlainLine(row.Note))
 }

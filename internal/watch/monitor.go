@@ -86,7 +86,9 @@ func (l *Monitor) look(ctx context.Context, selected persistence.ID) (changed bo
 	if err != nil {
 		return false, err
 	}
-	if selected != "" && l.runs[selected] == nil && !slices.ContainsFunc(waiters, func(w persistence.Waiter) bool { return queuedID(w) == string(selected) }) {
+	if selected != "" && l.runs[selected] == nil && !slices.ContainsFunc(waiters, func(w persistence.Waiter) bool {
+		return queuedID(w) == string(selected)
+	}) {
 		picked, err := l.Store.Runs(ctx, persistence.Query{ID: selected})
 		if err != nil {
 			return false, l.Store.Failed(err)
@@ -152,7 +154,8 @@ func (l *Monitor) take(r persistence.Run) bool {
 			w.ended = time.Now()
 		}
 	}
-	changed := w.State != r.State || w.Step != r.Step || w.Status != r.Status || !w.UpdatedAt.Equal(r.UpdatedAt) || w.Archived != r.Archived
+	changed := w.State != r.State || w.Step != r.Step || w.Status != r.Status || !w.UpdatedAt.Equal(r.UpdatedAt) ||
+		w.Archived != r.Archived
 	w.Run = r
 	return changed
 }
@@ -297,8 +300,10 @@ func (l *Monitor) detailOf(ctx context.Context, w *run) (*Detail, error) {
 // row is a run in the list.
 func (w *run) row() Run {
 	r := Run{
-		ID: string(w.ID), Depth: w.depth, Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.OutcomeNow(w.Run, w.wait), State: w.State, Step: inspect.StepText(w.Run),
-		Elapsed: humanize.Seconds(w.elapsed()), Cost: w.paid(), Lasted: w.elapsed(), Dollars: w.cost.CostUSD, Resumable: w.Resumable,
+		ID: string(w.ID), Depth: w.depth, Loop: w.Loop, Live: w.ended.IsZero(),
+		Status: inspect.OutcomeNow(w.Run, w.wait), State: w.State, Step: inspect.StepText(w.Run),
+		Elapsed: humanize.Seconds(w.elapsed()), Cost: w.paid(), Lasted: w.elapsed(), Dollars: w.cost.CostUSD,
+		Resumable: w.Resumable,
 	}
 	if len(w.path) > 1 && w.path[0] == w.State {
 		r.State = strings.Join(w.path, " > ")

@@ -60,7 +60,8 @@ func newWatchedCase(t *testing.T) *watchedCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Monitor, err = NewMonitor(project.Finder{Project: p, Store: &project.Records{Store: c.store, Name: "memory"}}, p.Queue().Waiters); err != nil {
+	if c.Monitor, err = NewMonitor(project.Finder{Project: p, Store: &project.Records{Store: c.store, Name: "memory"}},
+		p.Queue().Waiters); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -68,7 +69,8 @@ func newWatchedCase(t *testing.T) *watchedCase {
 
 func (c *watchedCase) begin(loop string) persistence.ID {
 	c.t.Helper()
-	j, err := c.store.Create(context.Background(), persistence.Spec{Loop: loop, MaxSteps: 50, StartedAt: time.Now(), Owner: persistence.Owner{PID: os.Getpid()}})
+	j, err := c.store.Create(context.Background(),
+		persistence.Spec{Loop: loop, MaxSteps: 50, StartedAt: time.Now(), Owner: persistence.Owner{PID: os.Getpid()}})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -109,14 +111,20 @@ func (c *watchedCase) see(health Health, status, state, note, problem string) Vi
 	if len(v.Runs) != 1 {
 		c.t.Fatalf("%d runs: %+v", len(v.Runs), v)
 	}
-	if r := v.Runs[0]; r.Health != health || r.Status != status || r.State != state || !strings.Contains(r.Note, note) || (note == "") != (r.Note == "") || !strings.Contains(v.Problem, problem) || (problem == "") != (v.Problem == "") {
-		c.t.Errorf("%+v, problem %q; want health %d, status %s, state %s, note %q, problem %q", r, v.Problem, health, status, state, note, problem)
+	if r := v.Runs[0]; r.Health != health || r.Status != status || r.State != state ||
+		!strings.Contains(r.Note, note) || (note == "") != (r.Note == "") || !strings.Contains(v.Problem, problem) ||
+		(problem == "") != (v.Problem == "") {
+		c.t.Errorf("%+v, problem %q; want health %d, status %s, state %s, note %q, problem %q", r, v.Problem, health,
+			status, state, note, problem)
 	}
 	return v
 }
 
 func entered(state string, step int64) fsm.Event {
-	return fsm.Event{Kind: "state_enter", Fields: []fsm.Field{{Key: "state", Value: state}, {Key: "iteration", Value: step}}}
+	return fsm.Event{
+		Kind:   "state_enter",
+		Fields: []fsm.Field{{Key: "state", Value: state}, {Key: "iteration", Value: step}},
+	}
 }
 
 // TestWatchLook follows a run from its beginning until it is forgotten.
@@ -127,8 +135,12 @@ func TestWatchLook(t *testing.T) {
 		t.Errorf("an empty store shows %+v", v)
 	}
 	c.begin("fix")
-	c.record("work", nil, entered("work", 1), fsm.Event{Kind: "action_start", Fields: []fsm.Field{{Key: "action", Value: "make\x1b[2J"}}},
-		fsm.Event{Kind: "action_output", Fields: []fsm.Field{{Key: "line", Value: "one\n\x1b[31mtwo\x1b[0m\x1b]0;x\x07"}}})
+	c.record("work", nil, entered("work", 1),
+		fsm.Event{Kind: "action_start", Fields: []fsm.Field{{Key: "action", Value: "make\x1b[2J"}}},
+		fsm.Event{
+			Kind:   "action_output",
+			Fields: []fsm.Field{{Key: "line", Value: "one\n\x1b[31mtwo\x1b[0m\x1b]0;x\x07"}},
+		})
 	v := c.see(Running, "running", "work", "", "")
 	var log strings.Builder
 	for _, l := range v.Detail.Log {
@@ -145,12 +157,15 @@ func TestWatchLook(t *testing.T) {
 	c.record("ask", func(m *fsm.Snapshot) {
 		m.Wait = &fsm.Wait{Why: fsm.WaitRateLimit, State: "ask", Since: time.Now(), Until: until}
 		m.Spent = fsm.Spent{CostUSD: 0.5, Prompts: 1}
-	}, fsm.Event{Kind: "evaluate", Fields: []fsm.Field{{Key: "verdict", Value: "no"}}}, fsm.Event{Kind: "route", Fields: []fsm.Field{{Key: "from", Value: "work"}, {Key: "to", Value: "ask"}}}, entered("ask", 2))
+	}, fsm.Event{Kind: "evaluate", Fields: []fsm.Field{{Key: "verdict", Value: "no"}}},
+		fsm.Event{Kind: "route", Fields: []fsm.Field{{Key: "from", Value: "work"}, {Key: "to", Value: "ask"}}},
+		entered("ask", 2))
 	v = c.see(Waiting, "waiting", "ask", "waits for the rate limit of an agent host (state ask), ", "")
 	if v.Runs[0].Cost != "$0.5000" {
 		t.Errorf("it cost %q", v.Runs[0].Cost)
 	}
-	if d := v.Detail; len(d.Steps) != 2 || d.Steps[0].Verdict != "no" || d.Steps[0].To != "ask" || d.Steps[0].Took == "" || d.Previous != "work" || d.Current != "ask" {
+	if d := v.Detail; len(d.Steps) != 2 || d.Steps[0].Verdict != "no" || d.Steps[0].To != "ask" ||
+		d.Steps[0].Took == "" || d.Previous != "work" || d.Current != "ask" {
 		t.Errorf("steps %+v, from %s to %s", d.Steps, d.Previous, d.Current)
 	}
 
@@ -160,10 +175,18 @@ func TestWatchLook(t *testing.T) {
 
 	c.record("ask", func(m *fsm.Snapshot) {
 		m.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "ask", Steps: 3, Error: "it\nbroke"}
-	}, fsm.Event{Kind: "loop_complete", Fields: []fsm.Field{{Key: "final_state", Value: "ask"}, {Key: "iterations", Value: int64(3)}, {Key: "terminated_by", Value: "error"}}})
+	}, fsm.Event{
+		Kind: "loop_complete",
+		Fields: []fsm.Field{
+			{Key: "final_state", Value: "ask"},
+			{Key: "iterations", Value: int64(3)},
+			{Key: "terminated_by", Value: "error"},
+		},
+	})
 	c.close()
 	v = c.see(Failed, "failed", "ask", "ended just now: it …", "")
-	if last := v.Detail.Log[len(v.Detail.Log)-1]; !strings.HasPrefix(last.Text, "==> ended: ask") || v.Detail.Current != "" {
+	if last := v.Detail.Log[len(v.Detail.Log)-1]; !strings.HasPrefix(last.Text, "==> ended: ask") ||
+		v.Detail.Current != "" {
 		t.Errorf("the log ends with %q in %q", last.Text, v.Detail.Current)
 	}
 	for id, w := range c.runs {
@@ -183,7 +206,8 @@ func TestWatchPaused(t *testing.T) {
 	c := newWatchedCase(t)
 	id := c.begin("fix")
 	c.record("work", nil, entered("work", 1))
-	if _, err := c.store.Send(t.Context(), id, persistence.Command{Kind: persistence.CommandPause, Segment: persistence.AnySegment}); err != nil {
+	if _, err := c.store.Send(t.Context(), id,
+		persistence.Command{Kind: persistence.CommandPause, Segment: persistence.AnySegment}); err != nil {
 		t.Fatal(err)
 	}
 	c.see(Running, "running", "work", "pauses before its next state", "")
@@ -223,10 +247,18 @@ func TestWatchList(t *testing.T) {
 		}
 	}
 	field := func(k string, v any) fsm.Field { return fsm.Field{Key: k, Value: v} }
-	c.record("work", nil, fsm.Event{Kind: fsm.EventLoopStart}, fsm.Event{Kind: fsm.EventStateEnter, Fields: []fsm.Field{field("state", "work"), field("iteration", int64(1))}},
+	c.record("work", nil, fsm.Event{Kind: fsm.EventLoopStart},
+		fsm.Event{Kind: fsm.EventStateEnter, Fields: []fsm.Field{field("state", "work"), field("iteration", int64(1))}},
 		fsm.Event{Kind: fsm.EventItemsStart, Fields: []fsm.Field{field("state", "work"), field("items", int64(30))}})
 	steps("0/30")
-	c.record("work", nil, fsm.Event{Kind: fsm.EventItemEnd, Fields: []fsm.Field{field("item", int64(1)), field("verdict", "yes"), field("done", int64(1)), field("items", int64(30))}})
+	c.record("work", nil,
+		fsm.Event{
+			Kind: fsm.EventItemEnd,
+			Fields: []fsm.Field{
+				field("item", int64(1)), field("verdict", "yes"), field("done", int64(1)),
+				field("items", int64(30)),
+			},
+		})
 	steps("1/30")
 	c.record("work", nil, fsm.Event{Kind: fsm.EventEvaluate, Fields: []fsm.Field{field("verdict", "partial")}})
 	steps("partial")
@@ -241,7 +273,9 @@ func TestWatchCrash(t *testing.T) {
 	tty := &tape{MockTerm: vt.NewMockTerm(vt.MockOptSize{X: 80, Y: 24})}
 	crash := func() (crash any) {
 		defer func() { crash = recover() }()
-		_ = ShowOn(context.Background(), c, ScreenOptions{Interval: time.Second, Explain: func(err error) string { return err.Error() }}, tty)
+		_ = ShowOn(context.Background(), c, ScreenOptions{Interval: time.Second, Explain: func(err error) string {
+			return err.Error()
+		}}, tty)
 		return nil
 	}()
 	if text, _ := crash.(string); !strings.Contains(text, "a mistake of ours") {
@@ -298,14 +332,18 @@ func TestNested(t *testing.T) {
 func TestParkedHasNotEnded(t *testing.T) {
 	t.Parallel()
 	l := &Monitor{runs: map[persistence.ID]*run{}}
-	r := persistence.Run{ID: "review-20261128T110000", Status: persistence.Awaiting, Ended: fsm.EndParked, UpdatedAt: time.Now().Add(-2 * keepEnded)}
+	r := persistence.Run{
+		ID: "review-20261128T110000", Status: persistence.Awaiting, Ended: fsm.EndParked,
+		UpdatedAt: time.Now().Add(-2 * keepEnded),
+	}
 	l.take(r)
 	l.forget("")
 	w := l.runs[r.ID]
 	if w == nil {
 		t.Fatal("the parked run is not shown")
 	}
-	if row := w.row(); !row.Parked || row.Health != Waiting || row.Status != "parked" || !strings.HasPrefix(row.Note, "parked 20m") {
+	if row := w.row(); !row.Parked || row.Health != Waiting || row.Status != "parked" ||
+		!strings.HasPrefix(row.Note, "parked 20m") {
 		t.Errorf("it is shown as %+v", row)
 	}
 }

@@ -48,7 +48,8 @@ var marks = [...]struct {
 	text  string
 	style Style
 }{
-	Running: {"▶", good}, Waiting: {"~", amber}, Paused: {"‖", amber}, Completed: {"✓", good}, Failed: {"✗", bad}, Stopped: {"!", amber}, Unreadable: {"?", bad},
+	Running: {"▶", good}, Waiting: {"~", amber}, Paused: {"‖", amber}, Completed: {"✓", good}, Failed: {"✗", bad},
+	Stopped: {"!", amber}, Unreadable: {"?", bad},
 }
 
 // padded fills printable text up with blanks.
@@ -107,10 +108,14 @@ type graphDrawing struct {
 // graphLines draws the graph, or what is around the state the run is in, where there is no room for more.
 func (m *Model) graphLines(d *Detail, r rect) [][]diagram.Span {
 	around := r.h < graphRowsLeast || len(d.Graph.Nodes) > graphNodesMost
-	if last := &m.graph; last.of.Graph == d.Graph && last.of.Previous == d.Previous && last.of.Current == d.Current && last.width == r.w && last.around == around {
+	if last := &m.graph; last.of.Graph == d.Graph && last.of.Previous == d.Previous && last.of.Current == d.Current &&
+		last.width == r.w && last.around == around {
 		return last.lines
 	}
-	m.graph = graphDrawing{of: Detail{Graph: d.Graph, Previous: d.Previous, Current: d.Current}, width: r.w, around: around}
+	m.graph = graphDrawing{
+		of: Detail{Graph: d.Graph, Previous: d.Previous, Current: d.Current}, width: r.w,
+		around: around,
+	}
 	if around {
 		m.graph.lines = d.Graph.Around(d.Previous, d.Current, r.w)
 	}
@@ -128,7 +133,8 @@ func noted(note string, w int) []row {
 }
 
 var styleOf = [...]Style{
-	diagram.Plain: plain, diagram.Strong: bold, diagram.Faint: dim, diagram.Bad: bad, diagram.Warm: amber, diagram.Hot: {Bold: true, Colour: Amber}, diagram.Lit: {Bold: true, Reverse: true},
+	diagram.Plain: plain, diagram.Strong: bold, diagram.Faint: dim, diagram.Bad: bad, diagram.Warm: amber,
+	diagram.Hot: {Bold: true, Colour: Amber}, diagram.Lit: {Bold: true, Reverse: true},
 }
 
 // litColumn is from which column a row is seen so that what is lit in it is.
@@ -176,7 +182,12 @@ func (m *Model) stepHeading(s *Screen, r rect, st Style) {
 		return
 	}
 	number, name, room, cost := stepWidths(d, r.w)
-	titles := []column{{title: "State", width: 3 + number}, {title: "Verdict", width: name + 1}, {title: "Took", width: room - name}, {title: "Cost", width: stepTook + 1}}
+	titles := []column{
+		{title: "State", width: 3 + number},
+		{title: "Verdict", width: name + 1},
+		{title: "Took", width: room - name},
+		{title: "Cost", width: stepTook + 1},
+	}
 	if !cost {
 		titles = titles[:3]
 	}
@@ -212,7 +223,8 @@ func stepRows(d *Detail, w int) []row {
 			said += " → " + s.To
 		}
 		text := mark + padded(clip(s.Number, number), number+1) + padded(clip(printable(s.State), name), name+1) +
-			padded(clip(printable(said), max(room-name-1, 0)), max(room-name, 0)) + padded(clip(s.Took, stepTook), stepTook+1)
+			padded(clip(printable(said), max(room-name-1, 0)), max(room-name, 0)) +
+			padded(clip(s.Took, stepTook), stepTook+1)
 		if cost {
 			text += s.Cost
 		}

@@ -20,8 +20,9 @@ type Programs struct {
 	Env      []string
 	Terminal *os.File
 
-	Give    func(terminal *os.File, group int) error // has a process group have the terminal; 0 = that of this program
-	Stopped func()                                   // is called when a user stopped a program, and returns when it may continue
+	Give func(terminal *os.File, group int) error // has a process group have the terminal; 0 = that of this program
+	// is called when a user stopped a program, and returns when it may continue
+	Stopped func()
 }
 
 // Page has a text read, which write writes, until it is left.

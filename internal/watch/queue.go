@@ -22,7 +22,8 @@ func queuedID(w persistence.Waiter) string {
 func queuedRow(p *project.Project, w persistence.Waiter) Run {
 	return Run{
 		ID: queuedID(w), Loop: w.Loop, Health: Waiting, Status: view.StatusQueued, Queued: true, State: "-", Step: "-",
-		Elapsed: humanize.Seconds(time.Since(w.Since)), Lasted: time.Since(w.Since), Note: "waits for " + view.ObstacleText(p, w),
+		Elapsed: humanize.Seconds(time.Since(w.Since)), Lasted: time.Since(w.Since),
+		Note: "waits for " + view.ObstacleText(p, w),
 	}
 }
 

@@ -111,8 +111,10 @@ func (s *Screen) fold(text string) string {
 
 // inASCII is what stands for the characters of this program where there is only ASCII.
 var inASCII = map[rune]rune{
-	'│': '|', '─': '-', '╭': '+', '╮': '+', '╰': '+', '╯': '+', '├': '+', '┤': '+', '┬': '+', '┴': '+', '┼': '+', '┄': '.', '┆': ':',
-	'▶': '>', '▼': 'v', '▲': '^', '■': '#', '✗': 'x', '✓': '+', '●': '*', '↻': '@', '⇥': '>', '…': '~', '×': 'x', '→': '>', '·': '-',
+	'│': '|', '─': '-', '╭': '+', '╮': '+', '╰': '+', '╯': '+', '├': '+', '┤': '+', '┬': '+', '┴': '+', '┼': '+',
+	'┄': '.', '┆': ':',
+	'▶': '>', '▼': 'v', '▲': '^', '■': '#', '✗': 'x', '✓': '+', '●': '*', '↻': '@', '⇥': '>', '…': '~', '×': 'x',
+	'→': '>', '·': '-',
 	'└': '+', '▸': '>', '↑': '^', '↓': 'v', '←': '<', '‖': '=', '≥': '>', '§': 'S',
 }
 
@@ -133,7 +135,8 @@ func printable(s string) string {
 		switch {
 		case r == '\n', r == '\t', r == '\r':
 			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), r == '\u2028', r == '\u2029':
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r),
+			r == '\u2028', r == '\u2029':
 			return -1
 		case r >= 0x1f3fb && r <= 0x1f3ff: // the colour of the skin of the emoji before it
 			return -1

@@ -29,7 +29,14 @@ func TestClip(t *testing.T) {
 		limit int
 		want  string
 	}{
-		{"short", 5, "short"}, {"longer", 5, "long…"}, {"漢字漢字", 8, "漢字漢字"}, {"漢字漢字", 7, "漢字漢…"}, {"漢字漢字", 6, "漢字…"}, {"漢", 1, "…"}, {"x", 0, ""}, {"e\u0301x", 2, "e\u0301x"},
+		{"short", 5, "short"},
+		{"longer", 5, "long…"},
+		{"漢字漢字", 8, "漢字漢字"},
+		{"漢字漢字", 7, "漢字漢…"},
+		{"漢字漢字", 6, "漢字…"},
+		{"漢", 1, "…"},
+		{"x", 0, ""},
+		{"e\u0301x", 2, "e\u0301x"},
 	} {
 		if got := clip(c.text, c.limit); got != c.want || columns(got) > c.limit {
 			t.Errorf("%q in %d: %q, want %q", c.text, c.limit, got, c.want)

@@ -24,20 +24,31 @@ func at(clock string) time.Time {
 
 // asked is a question with a field.
 var asked = &fsm.OpenQuestion{Address: "/2:1", Wait: &fsm.Wait{State: "ship"}, Ask: fsm.Ask{
-	Question: "Ship 1.4.2\nto production?", Show: "the first line\nand the second", Choices: []string{"approve", "reject"}, Fields: []fsm.AskField{{Name: "reason", Type: "text"}}, Who: []string{"release-team"},
+	Question: "Ship 1.4.2\nto production?", Show: "the first line\nand the second",
+	Choices: []string{"approve", "reject"}, Fields: []fsm.AskField{{Name: "reason", Type: "text"}},
+	Who: []string{"release-team"},
 }}
 
 // fixLoop is a loop of four states; measured as a run that is in check would be.
 func fixLoop(current, failed string) *diagram.Graph {
-	g := diagram.Of(&fsm.Loop{Name: "fix", Initial: "check", Order: []string{"check", "fix", "done", "failed"}, States: map[string]*fsm.State{
-		"check":  {Name: "check", Action: "go test ./...", On: map[string]string{"yes": "done", "no": "fix", "error": "failed"}},
-		"fix":    {Name: "fix", Action: "mend what fails", ActionType: "prompt", Next: "check"},
-		"done":   {Name: "done", Terminal: true},
-		"failed": {Name: "failed", Terminal: true, Failure: true},
-	}})
-	g.Measure(diagram.Measure{By: "visits", Order: []string{"check", "fix"}, Current: current, Failed: failed, States: map[string]diagram.Amount{
-		"check": {Value: 3, Text: "3 visits"}, "fix": {Value: 2, Text: "2 visits"},
-	}, Taken: []diagram.Step{{From: "check", To: "fix", Times: 2}, {From: "fix", To: "check", Times: 2}}})
+	g := diagram.Of(&fsm.Loop{
+		Name: "fix", Initial: "check", Order: []string{"check", "fix", "done", "failed"},
+		States: map[string]*fsm.State{
+			"check": {
+				Name: "check", Action: "go test ./...",
+				On: map[string]string{"yes": "done", "no": "fix", "error": "failed"},
+			},
+			"fix":    {Name: "fix", Action: "mend what fails", ActionType: "prompt", Next: "check"},
+			"done":   {Name: "done", Terminal: true},
+			"failed": {Name: "failed", Terminal: true, Failure: true},
+		},
+	})
+	g.Measure(diagram.Measure{
+		By: "visits", Order: []string{"check", "fix"}, Current: current, Failed: failed,
+		States: map[string]diagram.Amount{
+			"check": {Value: 3, Text: "3 visits"}, "fix": {Value: 2, Text: "2 visits"},
+		}, Taken: []diagram.Step{{From: "check", To: "fix", Times: 2}, {From: "fix", To: "check", Times: 2}},
+	})
 	return g
 }
 
@@ -47,24 +58,55 @@ func longLoop() *diagram.Graph {
 	for i := 1; i <= 40; i++ {
 		s := &fsm.State{Name: fmt.Sprintf("s%02d", i), Action: "make part", Next: fmt.Sprintf("s%02d", i+1)}
 		if i%7 == 0 {
-			s.On, s.Next = map[string]string{"yes": fmt.Sprintf("s%02d", i+1), "no": "s01", "error": fmt.Sprintf("s%02d", i-3)}, ""
+			s.On, s.Next = map[string]string{
+				"yes": fmt.Sprintf("s%02d", i+1), "no": "s01",
+				"error": fmt.Sprintf("s%02d", i-3),
+			}, ""
 		}
 		l.Order, l.States[s.Name] = append(l.Order, s.Name), s
 	}
 	l.Order, l.States["s41"] = append(l.Order, "s41"), &fsm.State{Name: "s41", Terminal: true}
 	g := diagram.Of(l)
-	g.Measure(diagram.Measure{By: "visits", Order: []string{"s20", "s21"}, Current: "s21", Taken: []diagram.Step{{From: "s20", To: "s21", Times: 12}}})
+	g.Measure(diagram.Measure{
+		By: "visits", Order: []string{"s20", "s21"}, Current: "s21",
+		Taken: []diagram.Step{{From: "s20", To: "s21", Times: 12}},
+	})
 	return g
 }
 
 var statuses = []Run{
-	{ID: "fix-20261121T103405", Loop: "fix", Health: Running, Status: "running", Live: true, State: "check", Step: "5/50", Elapsed: "1h02m03s", Cost: "$0.4210", Lasted: 3723 * time.Second, Dollars: 0.421},
-	{ID: "review-20261121T103200", Loop: "review", Health: Waiting, Status: "waiting", Live: true, State: "ask", Step: "12/200", Elapsed: "45m10s", Cost: ">$1.2000", Note: "the rate limit of claude (state ask), 4m05s left", Lasted: 2710 * time.Second, Dollars: 1.2},
-	{ID: "deploy-20261121T101500", Loop: "deploy", Health: Paused, Status: "paused", Live: true, State: "ship", Step: "2/50", Elapsed: "3.1s", Note: "before state ship", Lasted: 3 * time.Second, Questions: []*fsm.OpenQuestion{asked}},
-	{ID: "nightly-20261121T095959", Loop: "nightly", Health: Completed, Status: "completed", State: "done", Step: "9/50", Elapsed: "12m00s", Cost: "$3.0000", Note: "ended 2m ago", Lasted: 720 * time.Second, Dollars: 3},
-	{ID: "docs-20261121T095000", Loop: "docs", Health: Failed, Status: "failed", State: "failed", Step: "4/50", Elapsed: "40s", Note: "failure terminal"},
-	{ID: "lint-20261121T094000", Loop: "lint", Health: Stopped, Status: "interrupted", State: "deploy > build > work", Step: "1/50", Elapsed: "2s", Note: "interrupted by SIGTERM in state work, after 2 s; go test ./... was running and had printed 14 lines, the last of which are in its log", Resumable: true},
-	{ID: "broken-20261121T093000", Loop: "broken", Health: Unreadable, Status: "unreadable", Step: "0", Note: "state.json: the checksum does not hold"},
+	{
+		ID: "fix-20261121T103405", Loop: "fix", Health: Running, Status: "running", Live: true, State: "check",
+		Step: "5/50", Elapsed: "1h02m03s", Cost: "$0.4210", Lasted: 3723 * time.Second, Dollars: 0.421,
+	},
+	{
+		ID: "review-20261121T103200", Loop: "review", Health: Waiting, Status: "waiting", Live: true, State: "ask",
+		Step: "12/200", Elapsed: "45m10s", Cost: ">$1.2000", Note: "the rate limit of claude (state ask), 4m05s left",
+		Lasted: 2710 * time.Second, Dollars: 1.2,
+	},
+	{
+		ID: "deploy-20261121T101500", Loop: "deploy", Health: Paused, Status: "paused", Live: true, State: "ship",
+		Step: "2/50", Elapsed: "3.1s", Note: "before state ship", Lasted: 3 * time.Second,
+		Questions: []*fsm.OpenQuestion{asked},
+	},
+	{
+		ID: "nightly-20261121T095959", Loop: "nightly", Health: Completed, Status: "completed", State: "done",
+		Step: "9/50", Elapsed: "12m00s", Cost: "$3.0000", Note: "ended 2m ago", Lasted: 720 * time.Second, Dollars: 3,
+	},
+	{
+		ID: "docs-20261121T095000", Loop: "docs", Health: Failed, Status: "failed", State: "failed", Step: "4/50",
+		Elapsed: "40s", Note: "failure terminal",
+	},
+	{
+		ID: "lint-20261121T094000", Loop: "lint", Health: Stopped, Status: "interrupted",
+		State: "deploy > build > work",
+		Step:  "1/50", Elapsed: "2s", Note: "interrupted by SIGTERM in state work, after 2 s; go test ./... was " +
+			"running and had printed 14 lines, the last of which are in its log", Resumable: true,
+	},
+	{
+		ID: "broken-20261121T093000", Loop: "broken", Health: Unreadable, Status: "unreadable", Step: "0",
+		Note: "state.json: the checksum does not hold",
+	},
 }
 
 func fixDetail(current string) *Detail {
@@ -112,7 +154,9 @@ var screens = []struct {
 	{name: "resume", view: viewOf(statuses, fixDetail("check")), keys: []Key{"f", "l", "i", "n", "t", Enter, "R"}},
 	{name: "answer", view: viewOf(statuses, fixDetail("check")), keys: []Key{Down, Down, "a", "1", Enter, "o", "k"}},
 	{name: "explained", view: viewOf(statuses, fixDetail("check")), then: func(m *Model) {
-		m.Read("fix-20261121T103405", "Run fix-20261121T103405 is running.\nIt is in state check, which has taken 5 s so far.\n\nStep 5, check\n  Its action go test ./... has printed 3 lines, the last one --- FAIL: TestParse (0.00s), and is running.\n")
+		m.Read("fix-20261121T103405", "Run fix-20261121T103405 is running.\nIt is in state check, which has taken 5 "+
+			"s so far.\n\nStep 5, check\n  Its action go test ./... has printed 3 lines, the last one --- FAIL: "+
+			"TestParse (0.00s), and is running.\n")
 	}},
 	{name: "confirm", view: viewOf(statuses, fixDetail("check")), keys: []Key{"s"}},
 	{name: "done", view: viewOf(statuses, fixDetail("check")), then: func(m *Model) {
@@ -123,31 +167,94 @@ var screens = []struct {
 		v.Problem = "the runs cannot be read now: .loops: input/output error; trying again"
 		return v
 	}()},
-	{name: "big", view: viewOf([]Run{{ID: "long-20261121T103405", Loop: "long", Status: "running", Live: true, State: "s21", Step: "77/500", Elapsed: "9m"}}, &Detail{
-		ID: "long-20261121T103405", Graph: longLoop(), Previous: "s20", Current: "s21", Steps: []Step{{Number: "76", State: "s20", To: "s21", Took: "1s"}, {Number: "77", State: "s21", Took: "0s"}},
-	})},
+	{name: "big", view: viewOf(
+		[]Run{{
+			ID: "long-20261121T103405", Loop: "long", Status: "running", Live: true, State: "s21", Step: "77/500",
+			Elapsed: "9m",
+		}}, &Detail{
+			ID: "long-20261121T103405", Graph: longLoop(), Previous: "s20", Current: "s21",
+			Steps: []Step{
+				{Number: "76", State: "s20", To: "s21", Took: "1s"},
+				{Number: "77", State: "s21", Took: "0s"},
+			},
+		})},
 	{name: "opened", view: viewOf(statuses, fixDetail("check")), keys: []Key{Enter}},
-	{name: "parked", view: viewOf([]Run{statuses[0], {ID: "review-20261121T103200", Loop: "review", Health: Waiting, Status: "parked", Parked: true, State: "ask", Step: "12/200", Elapsed: "45m10s", Note: "parked 2m ago: waits for an answer", Resumable: true}, statuses[3]}, fixDetail("check"))},
+	{
+		name: "parked",
+		view: viewOf([]Run{
+			statuses[0],
+			{
+				ID: "review-20261121T103200", Loop: "review", Health: Waiting, Status: "parked", Parked: true,
+				State: "ask", Step: "12/200", Elapsed: "45m10s", Note: "parked 2m ago: waits for an answer",
+				Resumable: true,
+			},
+			statuses[3],
+		}, fixDetail("check")),
+	},
 	{name: "zoomed", view: viewOf(statuses, fixDetail("check")), keys: []Key{"2", Enter}},
-	{name: "waiting", view: viewOf(statuses, &Detail{ID: "review-20261121T103200", Note: "the loop is drawn from .loops/review.yaml as it is now"}), keys: []Key{Down}},
-	{name: "ended", view: viewOf([]Run{statuses[4]}, &Detail{ID: "docs-20261121T095000", Graph: fixLoop("", "failed"), Steps: fixDetail("").Steps, Log: fixDetail("").Log})},
+	{
+		name: "waiting",
+		view: viewOf(statuses,
+			&Detail{ID: "review-20261121T103200", Note: "the loop is drawn from .loops/review.yaml as it is now"}),
+		keys: []Key{Down},
+	},
+	{name: "ended", view: viewOf([]Run{statuses[4]},
+		&Detail{
+			ID: "docs-20261121T095000", Graph: fixLoop("", "failed"), Steps: fixDetail("").Steps,
+			Log: fixDetail("").Log,
+		})},
 	{name: "names", view: viewOf([]Run{
-		{ID: "漢字のとても長い名前漢字のとても長い名前-20261121T103405", Loop: "漢字", Status: "running", Live: true, State: "確認する状態です", Step: "5/50", Elapsed: "1s"},
-		{ID: "a-very-long-name-of-a-loop-that-nobody-would-want-to-read-in-full-20261121T103405", Status: "running", Live: true, State: "a-very-long-name-of-a-state-too", Step: "1000000/1000000", Elapsed: "1000h02m03s", Cost: "$1000.00", Note: "x"},
-		{ID: "🤖🦊-20261121T103405", Status: "running", Live: true, State: "👩‍👩‍👧 family ❤️ 👍🏽", Step: "1", Elapsed: "1s"},
-		{ID: "evil\x1b[2J\x1b]0;title\x07\u202e-20261121T103405", Status: "run\rning", Live: true, State: "new\nline\ttab", Step: "1", Elapsed: "1s"},
+		{
+			ID: "漢字のとても長い名前漢字のとても長い名前-20261121T103405", Loop: "漢字", Status: "running", Live: true, State: "確認する状態です",
+			Step: "5/50", Elapsed: "1s",
+		},
+		{
+			ID: "a-very-long-name-of-a-loop-that-nobody-would-want-to-read-in-full-20261121T103405", Status: "running",
+			Live: true, State: "a-very-long-name-of-a-state-too", Step: "1000000/1000000", Elapsed: "1000h02m03s",
+			Cost: "$1000.00", Note: "x",
+		},
+		{
+			ID: "🤖🦊-20261121T103405", Status: "running", Live: true, State: "👩‍👩‍👧 family ❤️ 👍🏽", Step: "1",
+			Elapsed: "1s",
+		},
+		{
+			ID: "evil\x1b[2J\x1b]0;title\x07\u202e-20261121T103405", Status: "run\rning", Live: true,
+			State: "new\nline\ttab", Step: "1", Elapsed: "1s",
+		},
 	}, &Detail{
-		ID: "漢字のとても長い名前漢字のとても長い名前-20261121T103405", Current: "漢", Log: []Line{{Text: "漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前"}, {Text: "\x1b[31mred\x1b[0m \x9b31m e\u0301 ok\x00"}},
+		ID: "漢字のとても長い名前漢字のとても長い名前-20261121T103405", Current: "漢",
+		Log: []Line{
+			{Text: "漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前"},
+			{Text: "\x1b[31mred\x1b[0m \x9b31m e\u0301 ok\x00"},
+		},
 		Steps: []Step{{Number: "1.2.3", State: "漢字のとても長い名前漢字のとても長い名前", Verdict: "🦊", To: "漢", Took: "1s"}},
 	})},
 	{name: "nested", view: viewOf([]Run{
-		{ID: "release-20261121T103405", Loop: "release", Health: Running, Status: "running", Live: true, State: "tests", Step: "2/50", Elapsed: "3m10s"},
-		{ID: "fix-20261121T103500", Depth: 1, Loop: "fix", Health: Running, Status: "running", Live: true, State: "check", Step: "5/50", Elapsed: "2m15s"},
-		{ID: "lint-20261121T103601", Depth: 2, Loop: "lint", Health: Completed, Status: "completed", State: "done", Step: "3/50", Elapsed: "1s"},
+		{
+			ID: "release-20261121T103405", Loop: "release", Health: Running, Status: "running", Live: true,
+			State: "tests", Step: "2/50", Elapsed: "3m10s",
+		},
+		{
+			ID: "fix-20261121T103500", Depth: 1, Loop: "fix", Health: Running, Status: "running", Live: true,
+			State: "check", Step: "5/50", Elapsed: "2m15s",
+		},
+		{
+			ID: "lint-20261121T103601", Depth: 2, Loop: "lint", Health: Completed, Status: "completed", State: "done",
+			Step: "3/50", Elapsed: "1s",
+		},
 		statuses[1],
 	}, nil), sizes: [][2]int{{40, 20}, {80, 24}}},
-	{name: "nested-ascii", view: viewOf([]Run{statuses[0], {ID: "lint-20261121T103601", Depth: 1, Loop: "lint", Status: "running", Live: true, State: "a"}}, nil), ascii: true, sizes: [][2]int{{80, 24}}},
-	{name: "tiny", view: viewOf(statuses, fixDetail("check")), sizes: [][2]int{{20, 5}, {20, 3}, {10, 2}, {5, 1}, {1, 1}}},
+	{
+		name: "nested-ascii",
+		view: viewOf([]Run{statuses[0], {
+			ID: "lint-20261121T103601", Depth: 1, Loop: "lint", Status: "running",
+			Live: true, State: "a",
+		}}, nil), ascii: true, sizes: [][2]int{{80, 24}},
+	},
+	{
+		name: "tiny", view: viewOf(statuses, fixDetail("check")),
+		sizes: [][2]int{{20, 5}, {20, 3}, {10, 2}, {5, 1}, {1, 1}},
+	},
 }
 
 func TestScreens(t *testing.T) {

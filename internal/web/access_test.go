@@ -37,7 +37,9 @@ func newServer(t *testing.T, a *Access) (*Server, *strings.Builder) {
 	var audit strings.Builder
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	return New(ctx, Options{Edit: true, Access: a, Hosts: []string{"127.0.0.1:80"}, Audit: func(line string) { audit.WriteString(line + "\n") }}), &audit
+	return New(ctx, Options{Edit: true, Access: a, Hosts: []string{"127.0.0.1:80"}, Audit: func(line string) {
+		audit.WriteString(line + "\n")
+	}}), &audit
 }
 
 func send(s *Server, method, path string, with func(*http.Request)) *httptest.ResponseRecorder {
@@ -85,7 +87,9 @@ func TestEachRouteHasItsRole(t *testing.T) {
 			t.Errorf("%s is for no user", one.pattern)
 		}
 		// which signatures guard
-		if method != "GET" && one.least < auth.Operator && one.pattern != "POST /signin" && one.pattern != "POST /signout" && !strings.HasPrefix(one.pattern, "POST /hooks/") && !strings.HasPrefix(one.pattern, "POST /answer/") {
+		if method != "GET" && one.least < auth.Operator && one.pattern != "POST /signin" &&
+			one.pattern != "POST /signout" && !strings.HasPrefix(one.pattern, "POST /hooks/") &&
+			!strings.HasPrefix(one.pattern, "POST /answer/") {
 			t.Errorf("%s writes, and is for each %s", one.pattern, one.least)
 		}
 		for role := auth.Anyone; role <= auth.Author; role++ {
@@ -94,7 +98,8 @@ func TestEachRouteHasItsRole(t *testing.T) {
 				with = as(role.String())
 			}
 			w := send(s, method, path, with)
-			shut := w.Code == http.StatusForbidden || w.Code == http.StatusUnauthorized || w.Code == http.StatusSeeOther && strings.HasPrefix(w.Header().Get("Location"), "/signin?to=")
+			shut := w.Code == http.StatusForbidden || w.Code == http.StatusUnauthorized ||
+				w.Code == http.StatusSeeOther && strings.HasPrefix(w.Header().Get("Location"), "/signin?to=")
 			if may := role >= one.least; shut == may && !(one.pattern == "POST /signin") {
 				t.Errorf("%s as %s: %d %s", one.pattern, role, w.Code, w.Body)
 			}
@@ -106,7 +111,8 @@ func TestEachRouteHasItsRole(t *testing.T) {
 	if !strings.Contains(audit.String(), `user="viewer" action="request" address="POST `) {
 		t.Errorf("no line tells that a viewer was refused:\n%s", audit)
 	}
-	if w := send(s, "DELETE", "/api/v1/runs", as("author")); w.Code != http.StatusMethodNotAllowed && w.Code != http.StatusNotFound {
+	if w := send(s, "DELETE", "/api/v1/runs", as("author")); w.Code != http.StatusMethodNotAllowed &&
+		w.Code != http.StatusNotFound {
 		t.Errorf("DELETE: %d", w.Code)
 	}
 }
@@ -153,7 +159,8 @@ func TestSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, audit := newServer(t, &Access{Users: users})
-	if w := send(s, "GET", "/loops?x=1", nil); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/signin?to=%2Floops%3Fx%3D1" {
+	if w := send(s, "GET", "/loops?x=1", nil); w.Code != http.StatusSeeOther ||
+		w.Header().Get("Location") != "/signin?to=%2Floops%3Fx%3D1" {
 		t.Errorf("a page before signing in: %d to %s", w.Code, w.Header().Get("Location"))
 	}
 	for _, bad := range []string{"name=viewer&password=wrong", "name=nobody&password=" + password, "name=viewer", ""} {
@@ -163,7 +170,8 @@ func TestSignIn(t *testing.T) {
 	}
 	in := send(s, "POST", "/signin", form("name=viewer&password="+password+"&to=/loops"))
 	c := in.Header().Get("Set-Cookie")
-	if in.Code != http.StatusSeeOther || in.Header().Get("Location") != "/loops" || !strings.Contains(c, "HttpOnly") || !strings.Contains(c, "SameSite=Strict") {
+	if in.Code != http.StatusSeeOther || in.Header().Get("Location") != "/loops" ||
+		!strings.Contains(c, "HttpOnly") || !strings.Contains(c, "SameSite=Strict") {
 		t.Fatalf("signing in: %d to %s, %s", in.Code, in.Header().Get("Location"), c)
 	}
 	if w := send(s, "GET", "/api/v1/projects", keep(in)); w.Code != http.StatusOK {
@@ -188,12 +196,20 @@ func TestSignIn(t *testing.T) {
 	if w := send(s, "GET", "/api/v1/projects", as("operator")); w.Code != http.StatusUnauthorized {
 		t.Errorf("a user who was removed: %d", w.Code)
 	}
-	for _, line := range []string{`action="sign in" as="viewer" result="refused"`, `action="sign in" as="nobody" result="refused"`, `action="sign in" as="viewer" result="done"`, `user="viewer" action="sign out"`} {
+	for _, line := range []string{
+		`action="sign in" as="viewer" result="refused"`,
+		`action="sign in" as="nobody" result="refused"`, `action="sign in" as="viewer" result="done"`,
+		`user="viewer" action="sign out"`,
+	} {
 		if !strings.Contains(audit.String(), line) {
 			t.Errorf("no line has %s:\n%s", line, audit)
 		}
 	}
-	for to, want := range map[string]string{"//evil.example": "/", `/\evil.example`: "/", "https://evil.example/": "/", "javascript:alert(1)": "/", "/p/x?y=1": "/p/x?y=1", "": "/", "/\tx": "/", "p": "/"} {
+	for to, want := range map[string]string{
+		"//evil.example": "/", `/\evil.example`: "/",
+		"https://evil.example/": "/", "javascript:alert(1)": "/", "/p/x?y=1": "/p/x?y=1", "": "/", "/\tx": "/",
+		"p": "/",
+	} {
 		if got := local(to); got != want {
 			t.Errorf("after signing in, %q leads to %q, want %q", to, got, want)
 		}
@@ -212,7 +228,10 @@ func TestGuessing(t *testing.T) {
 	s.Access.guesses.Burst, s.Access.guesses.Every = 2, time.Hour
 	s.Access.attempts.Burst, s.Access.attempts.Every = 4, time.Hour
 	guess := func(name, word, from string) int {
-		return send(s, "POST", "/signin", func(r *http.Request) { form("name=" + name + "&password=" + word)(r); r.RemoteAddr = from }).Code
+		return send(s, "POST", "/signin", func(r *http.Request) {
+			form("name=" + name + "&password=" + word)(r)
+			r.RemoteAddr = from
+		}).Code
 	}
 	for i, want := range []int{401, 401, 429} {
 		if got := guess("viewer", "wrong", "192.0.2.1:1"); got != want {
@@ -230,7 +249,8 @@ func TestGuessing(t *testing.T) {
 			t.Errorf("name %d: %d, want %d", i, got, want)
 		}
 	}
-	if w := send(s, "GET", "/api/v1/projects", func(r *http.Request) { r.SetBasicAuth("viewer", "wrong") }); w.Code != http.StatusUnauthorized {
+	if w := send(s, "GET", "/api/v1/projects", func(r *http.Request) { r.SetBasicAuth("viewer", "wrong") }); w.Code !=
+		http.StatusUnauthorized {
 		t.Errorf("a program that guesses: %d", w.Code)
 	}
 }
@@ -290,7 +310,8 @@ func TestProxy(t *testing.T) {
 		{"a user of the file", "192.0.2.7:1", []string{"operator"}, users, "/p/x/start", 404},
 		{"none of the file", "192.0.2.7:1", []string{"ada"}, users, "/api/v1/projects", 401},
 	} {
-		s, _ := newServer(t, &Access{Proxy: &auth.Proxy{Header: "X-User", From: from, Role: auth.Viewer, Users: c.users}})
+		s, _ := newServer(t,
+			&Access{Proxy: &auth.Proxy{Header: "X-User", From: from, Role: auth.Viewer, Users: c.users}})
 		w := send(s, "GET", c.path, func(r *http.Request) {
 			r.RemoteAddr = c.remote
 			r.Header["X-User"] = c.names
@@ -331,7 +352,9 @@ func TestRotate(t *testing.T) {
 			t.Errorf("%s of before: %d", name, w.Code)
 		}
 	}
-	if w := send(s, "GET", "/api/v1/projects", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+told[0].Token) }); w.Code != http.StatusOK {
+	if w := send(s, "GET", "/api/v1/projects", func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+told[0].Token)
+	}); w.Code != http.StatusOK {
 		t.Errorf("the new one: %d", w.Code)
 	}
 	if w := send(s, "GET", "/api/v1/projects", func(r *http.Request) {

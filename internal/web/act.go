@@ -65,7 +65,8 @@ func readFields(r *http.Request) (fields, error) {
 			return nil, unreadable(err)
 		}
 		if _, err := d.Token(); !errors.Is(err, io.EOF) {
-			return nil, engine.Refuse(engine.Usage, "the body of the request cannot be read: something follows the object")
+			return nil, engine.Refuse(engine.Usage,
+				"the body of the request cannot be read: something follows the object")
 		}
 		if err := o.wrongBody(given); err != nil {
 			return nil, err
@@ -88,7 +89,8 @@ func readFields(r *http.Request) (fields, error) {
 			}
 		}
 	default:
-		return nil, engine.Refuse(engine.Usage, "a write has a body of application/json or of a form, not %s", humanize.Quote(kind))
+		return nil, engine.Refuse(engine.Usage, "a write has a body of application/json or of a form, not %s",
+			humanize.Quote(kind))
 	}
 	return f, nil
 }
@@ -140,7 +142,10 @@ func (f fields) set(name string, v any) {
 }
 
 func unreadable(err error) error {
-	return &engine.Refusal{Kind: engine.Usage, Text: engine.Text{Format: "the body of the request cannot be read"}, Err: err}
+	return &engine.Refusal{
+		Kind: engine.Usage, Text: engine.Text{Format: "the body of the request cannot be read"},
+		Err: err,
+	}
 }
 
 // A done is the result of a write: an object for a program, and the run that a page shows then.
@@ -155,7 +160,8 @@ type act func(r *http.Request, p Project, s *Session, f fields, user string) (do
 // acts are what can be done, by the last word of the address.
 func acts() map[string]act {
 	return map[string]act{
-		"start": start, "resume": resume, "retry": retry, "fork": fork, "stop": stop, "pause": pause, "unpause": unpause, "extend": extend, "answer": answer, "signal": signal,
+		"start": start, "resume": resume, "retry": retry, "fork": fork, "stop": stop, "pause": pause,
+		"unpause": unpause, "extend": extend, "answer": answer, "signal": signal,
 		"retry-now": retryNow, "remove": remove, "unblock": unblock,
 	}
 }
@@ -227,7 +233,8 @@ func start(r *http.Request, p Project, s *Session, f fields, _ string) (done, er
 func resume(r *http.Request, p Project, _ *Session, f fields, _ string) (done, error) {
 	run := r.PathValue("run")
 	request := &engine.ResumeRequest{
-		Run: run, Context: f.pairs(), Rerun: f["rerun"] != "", Force: f["force"] != "" || f["definition"] == "file", RetryFailed: f["retry_failed"] != "", From: f["from"],
+		Run: run, Context: f.pairs(), Rerun: f["rerun"] != "", Force: f["force"] != "" || f["definition"] == "file",
+		RetryFailed: f["retry_failed"] != "", From: f["from"],
 	}
 	if f["definition"] == engine.RecordedDefinition {
 		request.Definition = engine.RecordedDefinition
@@ -261,12 +268,14 @@ func newRun(r *http.Request, p Project, f fields, request engine.ForkRequest, wo
 	if f["definition"] == engine.RecordedDefinition {
 		request.Definition = engine.RecordedDefinition
 	}
-	return begun(p.Begin(r.Context(), engine.Request{Fork: &request}, append(append(words, request.Run), flags("--set", set)...)))
+	return begun(p.Begin(r.Context(), engine.Request{Fork: &request},
+		append(append(words, request.Run), flags("--set", set)...)))
 }
 
 func stop(r *http.Request, _ Project, s *Session, f fields, _ string) (done, error) {
 	run := r.PathValue("run")
-	told, err := s.Stop(r.Context(), run, app.Stopping{Grace: engine.StopGrace, AfterItem: f["after_item"] == "true"}, nil, nil)
+	told, err := s.Stop(r.Context(), run, app.Stopping{Grace: engine.StopGrace, AfterItem: f["after_item"] == "true"},
+		nil, nil)
 	if err != nil {
 		return done{}, err
 	}
@@ -294,7 +303,8 @@ func unpause(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, 
 func retryNow(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, error) {
 	run := r.PathValue("run")
 	woken := []string{}
-	if err := s.Wake(r.Context(), run, func(e engine.Effect) { woken = append(woken, string(e.Before.ID)) }); err != nil {
+	if err := s.Wake(r.Context(), run, func(e engine.Effect) { woken = append(woken, string(e.Before.ID)) }); err !=
+		nil {
 		return done{}, err
 	}
 	return done{api.WereWoken{Woken: woken}, run}, nil
@@ -317,7 +327,8 @@ func unblock(r *http.Request, p Project, s *Session, _ fields, _ string) (done, 
 func remove(r *http.Request, _ Project, s *Session, f fields, _ string) (done, error) {
 	run := r.PathValue("run")
 	if f["confirm"] != run {
-		return done{}, engine.Refuse(engine.Usage, "confirm: expected the id of the run, because its record cannot be brought back")
+		return done{}, engine.Refuse(engine.Usage, "confirm: expected the id of the run, because its record cannot "+
+			"be brought back")
 	}
 	e, err := s.Engine()
 	if err != nil {
@@ -346,7 +357,10 @@ func extend(r *http.Request, _ Project, s *Session, f fields, _ string) (done, e
 
 func answer(r *http.Request, _ Project, s *Session, f fields, user string) (done, error) {
 	run := r.PathValue("run")
-	said := engine.Answer{Choice: cmp.Or(f["choice"], f["confirm"]), Confirmed: f["confirm"] != "", Address: f["question"], Fields: map[string]string{}, From: user, Known: s.Known}
+	said := engine.Answer{
+		Choice: cmp.Or(f["choice"], f["confirm"]), Confirmed: f["confirm"] != "",
+		Address: f["question"], Fields: map[string]string{}, From: user, Known: s.Known,
+	}
 	if said.Choice == "" {
 		return done{}, engine.Refuse(engine.Usage, "choice: it is missing")
 	}

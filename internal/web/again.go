@@ -48,7 +48,10 @@ func (s *Server) again(verb string) http.HandlerFunc {
 			if err != nil {
 				return err
 			}
-			page := againPage{Project: p.Name, ID: string(run.ID), To: s.runAddress(p.Name, string(run.ID)), Loop: run.Loop, Verb: verb}
+			page := againPage{
+				Project: p.Name, ID: string(run.ID), To: s.runAddress(p.Name, string(run.ID)),
+				Loop: run.Loop, Verb: verb,
+			}
 			var m *fsm.Snapshot
 			switch verb {
 			case "fork":
@@ -78,7 +81,9 @@ func (s *Server) again(verb string) http.HandlerFunc {
 }
 
 // before is what a run remembered before a step: nil where that is not known.
-func (s *Server) before(ctx context.Context, p Project, f project.Finder, run persistence.Run, at string) (m *fsm.Snapshot, err error) {
+func (s *Server) before(ctx context.Context, p Project, f project.Finder, run persistence.Run,
+	at string,
+) (m *fsm.Snapshot, err error) {
 	var first uint64
 	if _, err := s.chronicle(ctx, p, f, run, func(c *chronicle) {
 		if step, found := c.find(at); found {
@@ -157,7 +162,8 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 		defer os.RemoveAll(dir) //nolint:errcheck // the system removes it one day
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(bundleTime))
 		name := filepath.Base(string(run.ID)) + ".tar.zst"
-		written, _, err := app.ExportRun(r.Context(), filepath.Join(dir, name), true, nil, f.Store, run, app.WorkFolderOf(f.Project, run), nil)
+		written, _, err := app.ExportRun(r.Context(), filepath.Join(dir, name), true, nil, f.Store, run,
+			app.WorkFolderOf(f.Project, run), nil)
 		s.audit(r, p, "bundle", string(run.ID), nil, err)
 		if err != nil {
 			return engine.Refuse(engine.Failed, "run %s was not exported: %s", string(run.ID), err)

@@ -38,7 +38,8 @@ func (s *Server) listAlarms(w http.ResponseWriter, r *http.Request) {
 	}
 	writeJSON(w, http.StatusOK, terminal.List(all, func(a raised) any {
 		return api.ServedAlarm{
-			Project: a.Project, Kind: a.Kind, InstanceID: api.Text(a.Run), Loop: a.Loop, Text: a.Text, Since: api.Stamp(a.Since), Restarts: a.Restarts,
+			Project: a.Project, Kind: a.Kind, InstanceID: api.Text(a.Run), Loop: a.Loop, Text: a.Text,
+			Since: api.Stamp(a.Since), Restarts: a.Restarts,
 		}
 	}))
 }

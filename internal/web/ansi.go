@@ -50,7 +50,8 @@ func cutSGR(line string) (before, code, rest string, found bool) {
 		}
 		i += from
 		end := i + len(begin)
-		for end < len(line) && end-i < 64 && (line[end] >= '0' && line[end] <= '9' || line[end] == ';' || line[end] == ':') {
+		for end < len(line) && end-i < 64 &&
+			(line[end] >= '0' && line[end] <= '9' || line[end] == ';' || line[end] == ':') {
 			end++
 		}
 		if end < len(line) && line[end] == 'm' {

@@ -40,7 +40,9 @@ type linkPage struct {
 // linked opens the project whose key signed the link of a request, and which has its run, and calls do with it.
 // A project whose records are where the link says is preferred; another one has the same run if it names the
 // database in another way, or was moved.
-func (s *Server) linked(r *http.Request, do func(p Project, session *Session, key string, page *linkPage) error) (ok bool, err error) {
+func (s *Server) linked(r *http.Request, do func(p Project, session *Session, key string, page *linkPage) error) (
+	ok bool, err error,
+) {
 	for _, same := range []bool{true, false} {
 		for _, p := range s.Projects {
 			done, err := s.linkedIn(r, p, same, do)
@@ -53,7 +55,9 @@ func (s *Server) linked(r *http.Request, do func(p Project, session *Session, ke
 }
 
 // linkedIn is linked of one project; same: only where its records have the mark of the link.
-func (s *Server) linkedIn(r *http.Request, p Project, same bool, do func(p Project, session *Session, key string, page *linkPage) error) (ok bool, err error) {
+func (s *Server) linkedIn(r *http.Request, p Project, same bool,
+	do func(p Project, session *Session, key string, page *linkPage) error,
+) (ok bool, err error) {
 	session, err := p.Open()
 	if err != nil {
 		return false, err
@@ -78,7 +82,8 @@ func (s *Server) linkedIn(r *http.Request, p Project, same bool, do func(p Proje
 	if !same && engine.Copied(session.Project, runs[0]) {
 		return false, nil // the link is of a run of the project that this one is a copy of
 	}
-	return true, do(p, session, key, &linkPage{SignedLink: link, Loop: runs[0].Loop, To: s.BasePath + notify.AnswerPath + r.PathValue("link")})
+	return true, do(p, session, key,
+		&linkPage{SignedLink: link, Loop: runs[0].Loop, To: s.BasePath + notify.AnswerPath + r.PathValue("link")})
 }
 
 // stand fills in where the question of a link is.
@@ -101,7 +106,9 @@ func (page *linkPage) stand(ctx context.Context, session *Session, key string) e
 		return err
 	}
 	var q *fsm.OpenQuestion
-	if i := slices.IndexFunc(open, func(o engine.Question) bool { return o.Question.Address == page.SignedLink.Question }); i >= 0 {
+	if i := slices.IndexFunc(open, func(o engine.Question) bool {
+		return o.Question.Address == page.SignedLink.Question
+	}); i >= 0 {
 		q = open[i].Question
 	}
 	var said []string
@@ -109,7 +116,9 @@ func (page *linkPage) stand(ctx context.Context, session *Session, key string) e
 		said = append(said, "This link was used at "+humanize.Clock(used)+": "+page.Choice+".")
 	}
 	mine := q == nil || engine.Answer{Known: []string{page.By}}.MayAnswer(q)
-	switch i := slices.IndexFunc(given, func(g inspect.GivenAnswer) bool { return g.Address == page.SignedLink.Question }); {
+	switch i := slices.IndexFunc(given, func(g inspect.GivenAnswer) bool {
+		return g.Address == page.SignedLink.Question
+	}); {
 	case i >= 0:
 		said = append(said, "The question was answered: "+given[i].Text()+".")
 	case q == nil:
@@ -139,7 +148,8 @@ func (s *Server) answerByLink(w http.ResponseWriter, r *http.Request) {
 	}
 	s.answerLinks(w, r, func(p Project, session *Session, key string, page *linkPage) error {
 		said := engine.Answer{
-			Choice: page.Choice, Address: page.SignedLink.Question, From: page.By + " (by a link)", Person: page.By, Known: []string{page.By}, Link: page.ID(key), Confirmed: true, Fields: map[string]string{},
+			Choice: page.Choice, Address: page.SignedLink.Question, From: page.By + " (by a link)", Person: page.By,
+			Known: []string{page.By}, Link: page.ID(key), Confirmed: true, Fields: map[string]string{},
 		}
 		for name, v := range f {
 			if field, ok := strings.CutPrefix(name, fieldPrefix); ok && v != "" {
@@ -147,7 +157,8 @@ func (s *Server) answerByLink(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		_, err := session.Answer(r.Context(), page.Run, said)
-		s.audit(r, p, "answer by a link of "+page.By, page.Run, fields{"question": page.SignedLink.Question, "choice": page.Choice}, err)
+		s.audit(r, p, "answer by a link of "+page.By, page.Run,
+			fields{"question": page.SignedLink.Question, "choice": page.Choice}, err)
 		if err != nil {
 			page.Problem, page.Typed = session.InWords(err).Error(), said.Fields
 		}
@@ -156,7 +167,9 @@ func (s *Server) answerByLink(w http.ResponseWriter, r *http.Request) {
 }
 
 // answerLinks shows the page of a link after do.
-func (s *Server) answerLinks(w http.ResponseWriter, r *http.Request, do func(p Project, session *Session, key string, page *linkPage) error) {
+func (s *Server) answerLinks(w http.ResponseWriter, r *http.Request,
+	do func(p Project, session *Session, key string, page *linkPage) error,
+) {
 	var shown *linkPage
 	ok, err := s.linked(r, func(p Project, session *Session, key string, page *linkPage) error {
 		shown = page
@@ -166,7 +179,8 @@ func (s *Server) answerLinks(w http.ResponseWriter, r *http.Request, do func(p P
 	case err != nil:
 		s.refuse(w, r, statusOf(err), err.Error())
 	case !ok:
-		s.refuse(w, r, http.StatusNotFound, "this link answers nothing here: a part of it is missing, its run was removed, or the key that signed it was changed")
+		s.refuse(w, r, http.StatusNotFound, "this link answers nothing here: a part of it is missing, its run was "+
+			"removed, or the key that signed it was changed")
 	default:
 		s.render(w, r, "answer", "Answer "+shown.Loop, shown)
 	}

@@ -31,40 +31,104 @@ const (
 // api answers programs, with the objects that commands print with --json.
 func (s *Server) api() []route {
 	const project, run = "/api/v1/projects/{project}", "/api/v1/projects/{project}/runs/{run}"
-	format := parameter{name: "format", about: "svg if it is absent", kind: "string", words: []string{"svg", "mermaid", "dot"}}
+	format := parameter{
+		name: "format", about: "svg if it is absent", kind: "string",
+		words: []string{"svg", "mermaid", "dot"},
+	}
 	after := parameter{name: "after", about: "the number of an event: those behind it", kind: "integer"}
 	all := []route{
-		allow(auth.Viewer, "GET /api/v1/openapi.json", s.document).documented(operation{says: "This document", kind: "application/json"}),
-		allow(auth.Viewer, "GET /api/v1/projects", s.listProjects).documented(operation{says: "The projects", answer: "projects"}),
-		allow(auth.Viewer, "GET /api/v1/stream", s.stream).documented(operation{says: "Which runs differ from what was sent before: a message runs with the list changed, and turned, those of it whose status is another one", kind: eventStream}),
-		allow(auth.Viewer, "GET /api/v1/runs", s.listRuns).documented(operation{says: "Runs, newest first, 50 a page", answer: "runs", query: []parameter{
-			{name: "status", about: "a status or an outcome", kind: "string", words: inspect.Words()},
-			{name: "loop", about: "the name in its file", kind: "string"},
-			{name: "label", about: "of its loop", kind: "string"},
-			{name: "q", about: "a text in the id, the state or the reason", kind: "string"},
-			{name: "project", about: "its name", kind: "string"},
-			{name: "since", about: "an age or a date", kind: "string"},
-			{name: "until", about: "an age or a date", kind: "string"},
-			{name: "waits", about: "only runs that ask a person", kind: "string", words: []string{"1", "person"}},
-			{name: "skip", about: "the next of the page before; else none", kind: "string", pattern: `^[0-9]+(,[0-9]+)*$`},
-		}}),
-		allow(auth.Viewer, "GET /api/v1/alarms", s.listAlarms).documented(operation{says: "Alarms that are not over", answer: "alarms"}),
-		allow(auth.Viewer, "GET "+project+"/loops", s.object(loops)).documented(operation{says: "The loops of a project", answer: "loops"}),
-		allow(auth.Viewer, "GET "+project+"/loops/{loop}", s.object(definition)).documented(operation{says: "A loop as its file says", answer: "definition"}),
-		allow(auth.Viewer, "GET "+project+"/loops/{loop}/graph", s.loopGraph).documented(operation{says: "A drawing of a loop", kind: "image/svg+xml", query: []parameter{format}}),
-		allow(auth.Viewer, "GET "+project+"/questions", s.object(questions)).documented(operation{says: "Open questions", answer: "questions", query: []parameter{{name: "run", about: "only those of a run", kind: "string"}}}),
-		allow(auth.Viewer, "GET "+project+"/queue", s.object(queue)).documented(operation{says: "Who waits in the queue", answer: "queue"}),
-		allow(auth.Viewer, "GET "+run, s.object(status)).documented(operation{says: "How a run stands", answer: "status"}),
-		allow(auth.Viewer, "GET "+run+"/receipt", s.object(receipt)).documented(operation{says: "What a run completed by: the checks that decided, and the tree of its files", answer: "receipt"}),
-		allow(auth.Viewer, "GET "+run+"/explain", s.object(explain)).documented(operation{says: "Why a run is where it is, or what a step did", answer: "explanation", query: []parameter{{name: "step", about: "an address such as 3, 3/2 or 2/lint/1, or last", kind: "string"}}}),
-		allow(auth.Viewer, "GET "+run+"/events", s.object(events)).documented(operation{says: "Events of a run", answer: "events", query: []parameter{after, {name: "limit", about: "how many at most, up to 2000", kind: "integer"}}}),
-		allow(auth.Viewer, "GET "+run+"/cost", s.object(cost)).documented(operation{says: "What a run used, state by state", answer: "cost"}),
-		allow(auth.Viewer, "GET "+run+"/diff", s.diff).documented(operation{says: "A run beside another", answer: "comparison", query: []parameter{{name: "with", about: "the other run", kind: "string"}}}),
-		allow(auth.Viewer, "GET "+run+"/graph", s.runGraph).documented(operation{says: "A drawing of a loop with what the run did in it", kind: "image/svg+xml", query: []parameter{format}}),
-		allow(auth.Viewer, "GET "+run+"/report", s.reportFile).documented(operation{says: "A page about a run, in one file", kind: "text/html"}),
-		allow(auth.Operator, "GET "+run+"/bundle", s.bundleFile).documented(operation{says: "A run in one file, with the files of its working folder, as export writes it", kind: "application/zstd"}),
-		allow(auth.Viewer, "GET "+run+"/stream", s.streamRun).documented(operation{says: "Events of a run as they are recorded; Last-Event-ID continues", kind: eventStream, query: []parameter{after}}),
-		allow(auth.Operator, "POST "+project+"/runs", s.write("start")).documented(operation{says: "Starts a run, which another process carries", body: "start", answer: "begun"}),
+		allow(auth.Viewer, "GET /api/v1/openapi.json", s.document).documented(operation{
+			says: "This document",
+			kind: "application/json",
+		}),
+		allow(auth.Viewer, "GET /api/v1/projects", s.listProjects).documented(operation{
+			says:   "The projects",
+			answer: "projects",
+		}),
+		allow(auth.Viewer, "GET /api/v1/stream", s.stream).documented(
+			operation{says: "Which runs differ from what was sent before: a message runs with the list changed, and " +
+				"turned, those of it whose status is another one", kind: eventStream}),
+		allow(auth.Viewer, "GET /api/v1/runs", s.listRuns).documented(operation{
+			says:   "Runs, newest first, 50 a page",
+			answer: "runs", query: []parameter{
+				{name: "status", about: "a status or an outcome", kind: "string", words: inspect.Words()},
+				{name: "loop", about: "the name in its file", kind: "string"},
+				{name: "label", about: "of its loop", kind: "string"},
+				{name: "q", about: "a text in the id, the state or the reason", kind: "string"},
+				{name: "project", about: "its name", kind: "string"},
+				{name: "since", about: "an age or a date", kind: "string"},
+				{name: "until", about: "an age or a date", kind: "string"},
+				{name: "waits", about: "only runs that ask a person", kind: "string", words: []string{"1", "person"}},
+				{
+					name: "skip", about: "the next of the page before; else none", kind: "string",
+					pattern: `^[0-9]+(,[0-9]+)*$`,
+				},
+			},
+		}),
+		allow(auth.Viewer, "GET /api/v1/alarms", s.listAlarms).documented(operation{
+			says:   "Alarms that are not over",
+			answer: "alarms",
+		}),
+		allow(auth.Viewer, "GET "+project+"/loops", s.object(loops)).documented(
+			operation{says: "The loops of a project", answer: "loops"}),
+		allow(auth.Viewer, "GET "+project+"/loops/{loop}", s.object(definition)).documented(
+			operation{says: "A loop as its file says", answer: "definition"}),
+		allow(auth.Viewer, "GET "+project+"/loops/{loop}/graph", s.loopGraph).documented(
+			operation{says: "A drawing of a loop", kind: "image/svg+xml", query: []parameter{format}}),
+		allow(auth.Viewer, "GET "+project+"/questions", s.object(questions)).documented(
+			operation{
+				says: "Open questions", answer: "questions",
+				query: []parameter{{name: "run", about: "only those of a run", kind: "string"}},
+			}),
+		allow(auth.Viewer, "GET "+project+"/queue", s.object(queue)).documented(
+			operation{says: "Who waits in the queue", answer: "queue"}),
+		allow(auth.Viewer, "GET "+run, s.object(status)).documented(operation{
+			says:   "How a run stands",
+			answer: "status",
+		}),
+		allow(auth.Viewer, "GET "+run+"/receipt", s.object(receipt)).documented(
+			operation{
+				says:   "What a run completed by: the checks that decided, and the tree of its files",
+				answer: "receipt",
+			}),
+		allow(auth.Viewer, "GET "+run+"/explain", s.object(explain)).documented(
+			operation{
+				says: "Why a run is where it is, or what a step did", answer: "explanation",
+				query: []parameter{{
+					name: "step", about: "an address such as 3, 3/2 or 2/lint/1, or last",
+					kind: "string",
+				}},
+			}),
+		allow(auth.Viewer, "GET "+run+"/events", s.object(events)).documented(operation{
+			says:   "Events of a run",
+			answer: "events",
+			query:  []parameter{after, {name: "limit", about: "how many at most, up to 2000", kind: "integer"}},
+		}),
+		allow(auth.Viewer, "GET "+run+"/cost", s.object(cost)).documented(
+			operation{says: "What a run used, state by state", answer: "cost"}),
+		allow(auth.Viewer, "GET "+run+"/diff", s.diff).documented(operation{
+			says:   "A run beside another",
+			answer: "comparison", query: []parameter{{name: "with", about: "the other run", kind: "string"}},
+		}),
+		allow(auth.Viewer, "GET "+run+"/graph", s.runGraph).documented(
+			operation{
+				says: "A drawing of a loop with what the run did in it", kind: "image/svg+xml",
+				query: []parameter{format},
+			}),
+		allow(auth.Viewer, "GET "+run+"/report", s.reportFile).documented(
+			operation{says: "A page about a run, in one file", kind: "text/html"}),
+		allow(auth.Operator, "GET "+run+"/bundle", s.bundleFile).documented(
+			operation{
+				says: "A run in one file, with the files of its working folder, as export writes it",
+				kind: "application/zstd",
+			}),
+		allow(auth.Viewer, "GET "+run+"/stream", s.streamRun).documented(
+			operation{
+				says: "Events of a run as they are recorded; Last-Event-ID continues", kind: eventStream,
+				query: []parameter{after},
+			}),
+		allow(auth.Operator, "POST "+project+"/runs", s.write("start")).documented(
+			operation{says: "Starts a run, which another process carries", body: "start", answer: "begun"}),
 		allow(auth.Viewer, "/api/v1/", func(w http.ResponseWriter, r *http.Request) {
 			s.refuse(w, r, http.StatusNotFound, "there is no such address; those that there are: /api/v1/openapi.json")
 		}),
@@ -78,15 +142,21 @@ func (s *Server) api() []route {
 
 // verbs describe the writes to a run, and what they answer with.
 var verbs = map[string][2]string{
-	"answer": {"Answers the question of a run", "answered"}, "extend": {"Raises limits of a run", "extended"}, "fork": {"Begins a new run from a step of this one", "begun"},
-	"pause": {"Has a run wait before its next state", "paused"}, "remove": {"Permanently removes the record of a run", "removed"}, "resume": {"Continues a run, which another process carries", "begun"},
+	"answer": {"Answers the question of a run", "answered"}, "extend": {"Raises limits of a run", "extended"},
+	"fork":      {"Begins a new run from a step of this one", "begun"},
+	"pause":     {"Has a run wait before its next state", "paused"},
+	"remove":    {"Permanently removes the record of a run", "removed"},
+	"resume":    {"Continues a run, which another process carries", "begun"},
 	"retry":     {"Begins a new run from the step that decided how this one ended", "begun"},
-	"retry-now": {"Ends the wait of a run", "woken"}, "signal": {"Sends an event to a run", "sent"}, "stop": {"Stops a run", "stopped"},
-	"unblock": {"Continues all runs that were suspended by what suspended this one", "unblocked"}, "unpause": {"Lets a paused run continue", "unpaused"},
+	"retry-now": {"Ends the wait of a run", "woken"}, "signal": {"Sends an event to a run", "sent"},
+	"stop":    {"Stops a run", "stopped"},
+	"unblock": {"Continues all runs that were suspended by what suspended this one", "unblocked"},
+	"unpause": {"Lets a paused run continue", "unpaused"},
 }
 
 func (s *Server) listProjects(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, terminal.List(s.Projects, func(p Project) any { return api.ServedProject{Name: p.Name, Dir: p.Dir} }))
+	writeJSON(w, http.StatusOK,
+		terminal.List(s.Projects, func(p Project) any { return api.ServedProject{Name: p.Name, Dir: p.Dir} }))
 }
 
 // object answers with what ask returns for the project that the address names.

@@ -21,7 +21,8 @@ func definition(r *http.Request, s *Session) (any, error) {
 		return nil, err
 	}
 	if loaded.Loop == nil {
-		return nil, engine.Refuse(engine.Invalid, "the loop has mistakes; see: %s", s.Page.Command("validate", r.PathValue("loop")))
+		return nil, engine.Refuse(engine.Invalid, "the loop has mistakes; see: %s",
+			s.Page.Command("validate", r.PathValue("loop")))
 	}
 	lib, err := s.Project.Library()
 	if err != nil {
@@ -54,7 +55,8 @@ func (s *Server) loopGraph(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		if loaded.Loop == nil {
-			return engine.Refuse(engine.Invalid, "the loop has mistakes; see: %s", session.Page.Command("validate", r.PathValue("loop")))
+			return engine.Refuse(engine.Invalid, "the loop has mistakes; see: %s",
+				session.Page.Command("validate", r.PathValue("loop")))
 		}
 		return draw(w, r, diagram.Of(loaded.Loop))
 	})

@@ -146,7 +146,12 @@ func (s *Server) navigation() [][3]string {
 			session.Close()
 		}
 	})
-	all := [][3]string{{"home", "/", "Runs"}, {"loops", "/loops", "Loops"}, {"schedule", "/schedule", "Schedules"}, {"queue", "/queue", "Queue"}}
+	all := [][3]string{
+		{"home", "/", "Runs"},
+		{"loops", "/loops", "Loops"},
+		{"schedule", "/schedule", "Schedules"},
+		{"queue", "/queue", "Queue"},
+	}
 	if s.places.workers {
 		all = append(all, [3]string{"workers", "/workers", "Workers"})
 	}

@@ -19,7 +19,8 @@ func TestAuditLinesUnquoted_35_2_9(t *testing.T) {
 	r.RemoteAddr = "127.0.0.1:1234"
 	r = r.WithContext(context.WithValue(r.Context(), userKey{}, auth.User{Name: "ada\" result=\"done\"\n2026"}))
 	s.audit(r, Project{Name: "a shop"}, "signal", "run-1", fields{"event": "go\u202e\nnow", "data": "{}"}, nil)
-	s.audit(r, Project{Name: "shop"}, "answer", "run-1", fields{"choice": "yes run=x", "question": "/1:1"}, errors.New("late"))
+	s.audit(r, Project{Name: "shop"}, "answer", "run-1", fields{"choice": "yes run=x", "question": "/1:1"},
+		errors.New("late"))
 	s.tell(r, "sign in", "as", "bob signed in as eve", "result", "refused")
 	lines := strings.Split(strings.TrimSuffix(audit.String(), "\n"), "\n")
 	const user = ` from=127.0.0.1:1234 user="ada\" result=\"done\"\n2026" `

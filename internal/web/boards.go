@@ -23,24 +23,39 @@ import (
 func (s *Server) boards() []route {
 	const of = "/api/v1/projects/{project}"
 	all := []route{
-		allow(auth.Viewer, "GET /schedule", s.board("schedule", "Schedules", "No loop has a schedule. Give one with: schedule: {cron: \"0 3 * * *\"}", schedules)),
+		allow(auth.Viewer, "GET /schedule",
+			s.board("schedule", "Schedules", "No loop has a schedule. Give one with: schedule: {cron: \"0 3 * * *\"}",
+				schedules)),
 		allow(auth.Viewer, "GET /queue", s.board("queue", "Queue", "The queue is empty.", waiters)),
-		allow(auth.Viewer, "GET /workers", s.board("workers", "Workers", "No workers. They carry submitted runs of a PostgreSQL store: loops worker", workers)),
+		allow(auth.Viewer, "GET /workers",
+			s.board("workers", "Workers", "No workers. They carry submitted runs of a PostgreSQL store: loops worker",
+				workers)),
 		allow(auth.Viewer, "GET /doctor", s.board("doctor", "Doctor", "No checks.", s.findings)),
 		allow(auth.Viewer, "GET /cost", s.costPage),
-		allow(auth.Viewer, "GET /api/v1/costs", s.costObject).documented(operation{says: "What prompts and judges used, by day", answer: "costs", query: []parameter{
-			{name: "since", about: "an age or a date; 30d if it is absent", kind: "string"}, {name: "by", about: "loop if it is absent", kind: "string", words: spentBy}, {name: "project", about: "its name", kind: "string"},
-		}}),
-		allow(auth.Viewer, "GET "+of+"/doctor", s.findingObjects).documented(operation{says: "What doctor finds without a prompt, at most half a minute ago", answer: "findings"}),
-		allow(auth.Viewer, "GET "+of+"/schedules", s.object(scheduleObjects)).documented(operation{says: "The schedules of a project", answer: "schedules"}),
-		allow(auth.Viewer, "GET "+of+"/workers", s.object(workerObjects)).documented(operation{says: "The workers of the runs of a project; none without PostgreSQL", answer: "workers"}),
+		allow(auth.Viewer, "GET /api/v1/costs", s.costObject).documented(
+			operation{says: "What prompts and judges used, by day", answer: "costs", query: []parameter{
+				{name: "since", about: "an age or a date; 30d if it is absent", kind: "string"},
+				{name: "by", about: "loop if it is absent", kind: "string", words: spentBy},
+				{name: "project", about: "its name", kind: "string"},
+			}}),
+		allow(auth.Viewer, "GET "+of+"/doctor", s.findingObjects).documented(
+			operation{says: "What doctor finds without a prompt, at most half a minute ago", answer: "findings"}),
+		allow(auth.Viewer, "GET "+of+"/schedules", s.object(scheduleObjects)).documented(
+			operation{says: "The schedules of a project", answer: "schedules"}),
+		allow(auth.Viewer, "GET "+of+"/workers", s.object(workerObjects)).documented(
+			operation{says: "The workers of the runs of a project; none without PostgreSQL", answer: "workers"}),
 	}
 	all = append(all, allow(auth.Operator, "POST /p/{project}/workers/drain", s.drainWorker),
-		allow(auth.Operator, "POST "+of+"/workers/drain", s.drainWorker).documented(operation{says: "Asks a worker to end, so that others have its runs", body: "worker", answer: "drained"}))
+		allow(auth.Operator, "POST "+of+"/workers/drain", s.drainWorker).documented(
+			operation{says: "Asks a worker to end, so that others have its runs", body: "worker", answer: "drained"}))
 	for _, verb := range []string{"pause", "unpause", "run-now"} {
-		says := map[string]string{"pause": "Stops a schedule until it is unpaused", "unpause": "Has it fire again", "run-now": "Starts a run beside its times"}[verb]
+		says := map[string]string{
+			"pause": "Stops a schedule until it is unpaused", "unpause": "Has it fire again",
+			"run-now": "Starts a run beside its times",
+		}[verb]
 		all = append(all, allow(auth.Operator, "POST /p/{project}/schedule/"+verb, s.changeSchedule(verb)),
-			allow(auth.Operator, "POST "+of+"/schedules/"+verb, s.changeSchedule(verb)).documented(operation{says: says, body: "schedule", answer: "scheduled"}))
+			allow(auth.Operator, "POST "+of+"/schedules/"+verb, s.changeSchedule(verb)).documented(
+				operation{says: says, body: "schedule", answer: "scheduled"}))
 	}
 	return all
 }
@@ -72,7 +87,9 @@ type cell struct {
 type boardButton struct{ Label, Address, Field, Name, Command, Ask string }
 
 // board shows what fill finds in each project.
-func (s *Server) board(name, title, empty string, fill func(context.Context, Project, *Session, *board) error) http.HandlerFunc {
+func (s *Server) board(name, title, empty string,
+	fill func(context.Context, Project, *Session, *board) error,
+) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		b := board{Empty: empty}
 		for _, p := range s.Projects {
@@ -106,7 +123,8 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 	b.Head = []string{"Loop", "Next", "Last", "Schedule"}
 	for _, l := range all {
 		if l.Untrusted != "" {
-			b.Notes = append(b.Notes, fmt.Sprintf("%s is not going to start: %s; %s", l.Loop, l.Untrusted, s.Page.Command("trust", l.Loop)))
+			b.Notes = append(b.Notes, fmt.Sprintf("%s is not going to start: %s; %s", l.Loop, l.Untrusted,
+				s.Page.Command("trust", l.Loop)))
 		}
 		next, verb, label := cell{Text: "never"}, "pause", "Pause"
 		switch {
@@ -124,8 +142,11 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 		}
 		command := func(verb string) string { return s.Page.Command("schedule", verb, l.Loop) }
 		b.Rows = append(b.Rows, boardRow{
-			Cells:   []cell{{Loop: l.Loop}, next, last, {Text: view.ScheduleLine(&l.Schedule)}},
-			Buttons: []boardButton{{label, "schedule/" + verb, "loop", l.Loop, command(verb), ""}, {"Run now", "schedule/run-now", "loop", l.Loop, command("run-now"), ""}},
+			Cells: []cell{{Loop: l.Loop}, next, last, {Text: view.ScheduleLine(&l.Schedule)}},
+			Buttons: []boardButton{
+				{label, "schedule/" + verb, "loop", l.Loop, command(verb), ""},
+				{"Run now", "schedule/run-now", "loop", l.Loop, command("run-now"), ""},
+			},
 		})
 	}
 	return err
@@ -144,7 +165,11 @@ func waiters(_ context.Context, _ Project, s *Session, b *board) error {
 			waits.Text = "a waiter of " + w.For.Loop
 		}
 		b.Rows = append(b.Rows, boardRow{Cells: []cell{
-			{Text: fmt.Sprint(i + 1)}, {Text: w.Loop}, waits, {Text: humanize.Duration(time.Since(w.Since))}, {Text: w.Owner.String()},
+			{Text: fmt.Sprint(i + 1)},
+			{Text: w.Loop},
+			waits,
+			{Text: humanize.Duration(time.Since(w.Since))},
+			{Text: w.Owner.String()},
 		}})
 	}
 	return err
@@ -156,10 +181,23 @@ func workers(ctx context.Context, _ Project, s *Session, b *board) error {
 	b.Head = []string{"Worker", "Queue", "Labels", "Slots", "Heard of", "Version", "Runs", "Last error"}
 	for _, w := range all {
 		row := boardRow{Cells: []cell{
-			{Text: w.ID}, {Text: w.Queue}, {Text: strings.Join(w.Labels, ", ")}, {Text: fmt.Sprintf("%d of %d", len(w.Runs), w.Slots)}, {Text: view.WorkerHeard(w)}, {Text: w.Version}, {}, {Text: w.LastError},
+			{Text: w.ID},
+			{Text: w.Queue},
+			{Text: strings.Join(w.Labels, ", ")},
+			{Text: fmt.Sprintf("%d of %d", len(w.Runs), w.Slots)},
+			{Text: view.WorkerHeard(w)},
+			{Text: w.Version},
+			{},
+			{Text: w.LastError},
 		}}
 		if w.Draining == "" && !w.Gone() {
-			row.Buttons = []boardButton{{"Drain", "workers/drain", "worker", w.ID, s.Page.Command("workers", "drain", w.ID), "Its actions are ended, other workers continue its runs, and the worker ends. It can be started on its own machine alone."}}
+			row.Buttons = []boardButton{
+				{
+					"Drain", "workers/drain", "worker", w.ID, s.Page.Command("workers", "drain", w.ID),
+					"Its actions are ended, other workers continue its runs, and the worker ends. It can be started " +
+						"on its own machine alone.",
+				},
+			}
 		}
 		for i, id := range w.Runs {
 			if i == 0 {
@@ -261,7 +299,8 @@ func (s *Server) changeSchedule(verb string) http.HandlerFunc {
 			switch {
 			case err != nil:
 			case verb == "run-now":
-				run, err = p.Begin(r.Context(), trigger.RequestNow(plan, engine.Lock{}), []string{"schedule", "run-now", "--", plan.Loop})
+				run, err = p.Begin(r.Context(), trigger.RequestNow(plan, engine.Lock{}),
+					[]string{"schedule", "run-now", "--", plan.Loop})
 			default:
 				changed, err = trigger.SetPaused(r.Context(), session.Project, plan, verb == "pause", userOf(r).Name)
 			}

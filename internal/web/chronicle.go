@@ -97,7 +97,9 @@ func (c *chronicles) makeRoom() {
 
 // chronicle brings the chronicle of a run up to date and has look use it. ready is false, and look was not
 // called, where that takes longer than a page may: it is read meanwhile, and ready for one of the next looks.
-func (s *Server) chronicle(ctx context.Context, p Project, f project.Finder, run persistence.Run, look func(*chronicle)) (ready bool, err error) {
+func (s *Server) chronicle(ctx context.Context, p Project, f project.Finder, run persistence.Run,
+	look func(*chronicle),
+) (ready bool, err error) {
 	c := s.chronicles.of(p, run)
 	patience := time.NewTimer(readPatience)
 	defer patience.Stop()
@@ -216,7 +218,8 @@ func (c *chronicle) markFatal(run persistence.Run) {
 	}
 	depth := int32(-1) // of the last one that was marked
 	for i, s := range slices.Backward(c.steps[:end]) {
-		if acted := s.exited || s.failed || s.verdict != ""; s.path == "" || depth < 0 && !acted || depth >= 0 && s.depth >= depth {
+		if acted := s.exited || s.failed || s.verdict != ""; s.path == "" || depth < 0 && !acted || depth >= 0 &&
+			s.depth >= depth {
 			continue
 		}
 		c.steps[i].fatal, depth = true, s.depth
@@ -243,7 +246,8 @@ func (c *chronicle) keep(v *inspect.Visit) {
 // stepOf is what is kept of a visit.
 func (c *chronicle) stepOf(v *inspect.Visit) step {
 	s := step{
-		number: strings.Clone(v.Number()), path: c.word(v.Path()), verdict: c.word(v.Verdict()), to: c.word(v.To()), by: c.word(v.Evaluator()), apart: c.word(v.Apart()),
+		number: strings.Clone(v.Number()), path: c.word(v.Path()), verdict: c.word(v.Verdict()), to: c.word(v.To()),
+		by: c.word(v.Evaluator()), apart: c.word(v.Apart()),
 		begin: v.Begin.UnixMilli(), end: v.End.UnixMilli(), took: v.Took(), depth: int32(v.Depth()), failed: v.Failed(), //nolint:gosec // of few levels
 		over: v.Over() || v.To() != "" || v.Verdict() != "",
 	}

@@ -19,7 +19,8 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
 	s.with(w, r, func(p Project, session *Session) error {
 		page := comparison{Project: p.Name, A: r.FormValue("a"), B: r.FormValue("b"), All: r.FormValue("all") != ""}
 		if page.A == "" || page.B == "" {
-			return engine.Refuse(engine.Usage, "expected two runs to compare, as a=RUN and b=RUN; the page of a run names those that it can be compared with")
+			return engine.Refuse(engine.Usage, "expected two runs to compare, as a=RUN and b=RUN; the page of a run "+
+				"names those that it can be compared with")
 		}
 		d, err := session.Compare(r.Context(), page.A, page.B)
 		if err != nil {

@@ -21,16 +21,24 @@ func (s *Server) editing() []route {
 	return []route{
 		allow(auth.Author, "GET /p/{project}/new", s.edited(s.newPage)),
 		allow(auth.Author, "POST /p/{project}/new", s.edited(s.makeForm)),
-		allow(auth.Author, "POST "+of+"/loops", s.edited(s.makeLoop)).documented(operation{says: "Makes a loop from a pattern; needs serve --edit", body: "new", answer: "made"}),
+		allow(auth.Author, "POST "+of+"/loops", s.edited(s.makeLoop)).documented(
+			operation{says: "Makes a loop from a pattern; needs serve --edit", body: "new", answer: "made"}),
 		allow(auth.Operator, "POST /p/{project}/tour", func(w http.ResponseWriter, r *http.Request) {
 			s.with(w, r, func(p Project, session *Session) error { return s.makeTour(w, r, p, session) })
 		}),
 		allow(auth.Author, "GET /p/{project}/edit", s.edited(s.editPage)),
 		allow(auth.Author, "POST /p/{project}/edit", s.edited(s.saveForm)),
-		allow(auth.Viewer, "GET "+of+"/words", s.object(words)).documented(operation{says: "What may stand in a loop file, for completion", answer: "words"}),
-		allow(auth.Viewer, "GET "+of+"/loops/{loop}/text", s.object(loopText)).documented(operation{says: "The text of a loop's file", answer: "text"}),
-		allow(auth.Author, "POST "+of+"/loops/{loop}/check", s.edited(s.checkText)).documented(operation{says: "What would be wrong with a loop if its file had a text; needs serve --edit", body: "check", answer: "problems"}),
-		allow(auth.Author, "POST "+of+"/loops/{loop}/text", s.edited(s.saveText)).documented(operation{says: "Saves the text of a loop's file; needs serve --edit", body: "text", answer: "saved"}),
+		allow(auth.Viewer, "GET "+of+"/words", s.object(words)).documented(
+			operation{says: "What may stand in a loop file, for completion", answer: "words"}),
+		allow(auth.Viewer, "GET "+of+"/loops/{loop}/text", s.object(loopText)).documented(
+			operation{says: "The text of a loop's file", answer: "text"}),
+		allow(auth.Author, "POST "+of+"/loops/{loop}/check", s.edited(s.checkText)).documented(
+			operation{
+				says: "What would be wrong with a loop if its file had a text; needs serve --edit",
+				body: "check", answer: "problems",
+			}),
+		allow(auth.Author, "POST "+of+"/loops/{loop}/text", s.edited(s.saveText)).documented(
+			operation{says: "Saves the text of a loop's file; needs serve --edit", body: "text", answer: "saved"}),
 	}
 }
 
@@ -68,7 +76,10 @@ func loopText(r *http.Request, s *Session) (any, error) {
 func textProblems(problems []fsm.Problem, f app.EditedFile) []api.TextProblem {
 	all := make([]api.TextProblem, len(problems))
 	for i, pr := range problems {
-		all[i] = api.TextProblem{Line: pr.Pos.Line, Column: pr.Pos.Col, Severity: string(pr.Severity), Rule: pr.Rule, Message: pr.Message}
+		all[i] = api.TextProblem{
+			Line: pr.Pos.Line, Column: pr.Pos.Col, Severity: string(pr.Severity), Rule: pr.Rule,
+			Message: pr.Message,
+		}
 		if pr.Pos.File != "" && pr.Pos.File != f.Path { // of a file that the loop is made of, too
 			all[i].Line, all[i].Column = 0, 0
 		}
@@ -93,9 +104,12 @@ func (s *Server) checkText(w http.ResponseWriter, r *http.Request, _ Project, se
 }
 
 // save saves what a form or an object says, and leaves a line for the audit.
-func (s *Server) save(r *http.Request, p Project, session *Session, loop string, given fields) (f app.EditedFile, problems []fsm.Problem, err error) {
+func (s *Server) save(r *http.Request, p Project, session *Session, loop string, given fields) (f app.EditedFile,
+	problems []fsm.Problem, err error,
+) {
 	if f, err = app.OpenLoopFile(session.Project, loop); err == nil {
-		f, problems, err = app.SaveLoopFile(session.Project, f, given["sha256"], given["text"], given["despite"] == "true")
+		f, problems, err = app.SaveLoopFile(session.Project, f, given["sha256"], given["text"],
+			given["despite"] == "true")
 	}
 	s.audit(r, p, "edit", "", fields{"loop": loop}, err)
 	return f, problems, err
@@ -108,7 +122,8 @@ func (s *Server) saveText(w http.ResponseWriter, r *http.Request, p Project, ses
 	}
 	f, problems, err := s.save(r, p, session, r.PathValue("loop"), given)
 	if invalid, is := errors.AsType[*app.InvalidError](err); is {
-		writeJSON(w, http.StatusUnprocessableEntity, api.InvalidText{Error: err.Error(), Problems: textProblems(invalid.Problems, f)})
+		writeJSON(w, http.StatusUnprocessableEntity,
+			api.InvalidText{Error: err.Error(), Problems: textProblems(invalid.Problems, f)})
 		return nil
 	}
 	if err == nil {
@@ -166,10 +181,14 @@ func (s *Server) makeForm(w http.ResponseWriter, r *http.Request, p Project, ses
 		return err
 	}
 	if err != nil {
-		s.showNew(w, r, newPage{Project: p.Name, Name: given["loop"], From: given["pattern"], Wrong: session.InWords(err).Error()})
+		s.showNew(w, r, newPage{
+			Project: p.Name, Name: given["loop"], From: given["pattern"],
+			Wrong: session.InWords(err).Error(),
+		})
 		return nil
 	}
-	http.Redirect(w, r, s.BasePath+"/p/"+url.PathEscape(p.Name)+"/edit?loop="+url.QueryEscape(given["loop"]), http.StatusSeeOther)
+	http.Redirect(w, r, s.BasePath+"/p/"+url.PathEscape(p.Name)+"/edit?loop="+url.QueryEscape(given["loop"]),
+		http.StatusSeeOther)
 	return nil
 }
 
@@ -227,25 +246,31 @@ func (s *Server) saveForm(w http.ResponseWriter, r *http.Request, p Project, ses
 		return nil
 	case isChanged:
 		problems, _ := app.CheckText(session.Project, f, f.Text) // they are beside the point now
-		s.showEditor(w, r, p, session, f, problems, editPage{Wrong: err.Error() + ". Your text is below, and is nowhere else."})
+		s.showEditor(w, r, p, session, f, problems,
+			editPage{Wrong: err.Error() + ". Your text is below, and is nowhere else."})
 		return nil
 	case err == nil:
-		http.Redirect(w, r, s.BasePath+"/p/"+url.PathEscape(p.Name)+"/loop?loop="+url.QueryEscape(given["loop"]), http.StatusSeeOther)
+		http.Redirect(w, r, s.BasePath+"/p/"+url.PathEscape(p.Name)+"/loop?loop="+url.QueryEscape(given["loop"]),
+			http.StatusSeeOther)
 	}
 	return err
 }
 
 // showEditor is the one page whose script makes styles, which have a word that is new each time, with small
 // pictures in them.
-func (s *Server) showEditor(w http.ResponseWriter, r *http.Request, p Project, session *Session, f app.EditedFile, problems []fsm.Problem, page editPage) {
-	page.Project, page.Name, page.File, page.Text, page.Hash, page.Nonce = p.Name, f.Loop, session.Project.Short(f.Path), f.Text, f.Hash, rand.Text()
+func (s *Server) showEditor(w http.ResponseWriter, r *http.Request, p Project, session *Session, f app.EditedFile,
+	problems []fsm.Problem, page editPage,
+) {
+	page.Project, page.Name, page.File, page.Text, page.Hash, page.Nonce = p.Name, f.Loop,
+		session.Project.Short(f.Path), f.Text, f.Hash, rand.Text()
 	of := s.BasePath + "/api/v1/projects/" + url.PathEscape(p.Name)
 	page.Check, page.Words = of+"/loops/"+url.PathEscape(f.Loop)+"/check", of+"/words"
 	lines := strings.Split(f.Text, "\n")
 	for _, pr := range problems {
 		page.Problems = append(page.Problems, found(session, pr, f.Path, lines))
 	}
-	own := strings.NewReplacer("style-src 'self'", "style-src 'self' 'nonce-"+page.Nonce+"'", "img-src 'self'", "img-src 'self' data:")
+	own := strings.NewReplacer("style-src 'self'", "style-src 'self' 'nonce-"+page.Nonce+"'", "img-src 'self'",
+		"img-src 'self' data:")
 	w.Header().Set("Content-Security-Policy", own.Replace(policy))
 	s.render(w, r, "edit", "Edit "+f.Loop, page)
 }

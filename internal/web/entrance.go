@@ -30,7 +30,8 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		t := s.Access.Token
-		if t == nil || r.Method != http.MethodGet || len(query["token"]) != 1 || !auth.Same(query.Get("token"), t.Word()) {
+		if t == nil || r.Method != http.MethodGet || len(query["token"]) != 1 ||
+			!auth.Same(query.Get("token"), t.Word()) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -86,7 +87,8 @@ func (s *Server) signin(w http.ResponseWriter, r *http.Request) {
 // local returns an address of this server without its base path: a form may name another one.
 func local(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(to, "\\\r\n\t") {
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") ||
+		strings.HasPrefix(u.Path, "//") || strings.ContainsAny(to, "\\\r\n\t") {
 		return "/"
 	}
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).RequestURI()

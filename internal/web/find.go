@@ -47,7 +47,8 @@ func askedRuns(r *http.Request) asked {
 	}
 	word := func(name string) string { return strings.TrimSpace(r.FormValue(name)) }
 	return asked{
-		Status: word("status"), Loop: word("loop"), Text: word("q"), Project: word("project"), Label: word("label"), Since: word("since"), Until: word("until"),
+		Status: word("status"), Loop: word("loop"), Text: word("q"), Project: word("project"), Label: word("label"),
+		Since: word("since"), Until: word("until"),
 		Waits: word("waits") == "person" || word("waits") == "1", Skip: skip,
 	}
 }
@@ -57,7 +58,16 @@ func (a asked) pairs() [][2]string {
 	if a.Waits {
 		waits = "person"
 	}
-	return [][2]string{{"status", a.Status}, {"loop", a.Loop}, {"q", a.Text}, {"project", a.Project}, {"label", a.Label}, {"since", a.Since}, {"until", a.Until}, {"waits", waits}}
+	return [][2]string{
+		{"status", a.Status},
+		{"loop", a.Loop},
+		{"q", a.Text},
+		{"project", a.Project},
+		{"label", a.Label},
+		{"since", a.Since},
+		{"until", a.Until},
+		{"waits", waits},
+	}
 }
 
 // Link is the address of the page with one value changed.
@@ -78,7 +88,9 @@ func (a asked) Chosen() bool {
 
 // filter returns what selects the runs of a project that are asked for. loops are those with the label, asks
 // those that ask a person.
-func (a asked) filter(ctx context.Context, in project.Finder, period app.Period, loops, asks map[string]bool) persistence.Filter {
+func (a asked) filter(ctx context.Context, in project.Finder, period app.Period,
+	loops, asks map[string]bool,
+) persistence.Filter {
 	f := period.Filter()
 	if a.Status != "" {
 		f.Statuses, f.Ends = inspect.RecordedAs(a.Status)
@@ -100,8 +112,10 @@ func (a asked) filter(ctx context.Context, in project.Finder, period app.Period,
 		if a.Status == inspect.Paused {
 			outcome = inspect.OutcomeNow(r, app.WaitNow(ctx, in, r))
 		}
-		return (a.Status == "" || a.Status == inspect.StatusWord(r) || a.Status == outcome) && (!a.Waits || asks[string(r.ID)]) &&
-			(text == "" || f.Text != "" || strings.Contains(outcome, text) || (&persistence.Filter{Text: text}).Matches(r))
+		return (a.Status == "" || a.Status == inspect.StatusWord(r) || a.Status == outcome) &&
+			(!a.Waits || asks[string(r.ID)]) &&
+			(text == "" || f.Text != "" || strings.Contains(outcome, text) ||
+				(&persistence.Filter{Text: text}).Matches(r))
 	}
 	return f
 }
@@ -156,7 +170,10 @@ func (s *Server) find(ctx context.Context, a asked) (found foundRuns, err error)
 		if a.Label != "" {
 			labelledLoops = labelled(f, a.Label)
 		}
-		runs, err := f.Store.Runs(ctx, persistence.Query{Loop: a.Loop, Limit: pageRuns + 1, Skip: next[n], Filter: a.filter(ctx, f, period, labelledLoops, asks), Enough: late})
+		runs, err := f.Store.Runs(ctx, persistence.Query{
+			Loop: a.Loop, Limit: pageRuns + 1, Skip: next[n],
+			Filter: a.filter(ctx, f, period, labelledLoops, asks), Enough: late,
+		})
 		if err != nil {
 			return f.Store.Failed(err)
 		}
@@ -299,7 +316,8 @@ func rowOf(p Project, r persistence.Run) row {
 		reason = strings.TrimPrefix(reason+"; damaged: "+r.Damage[0], "; ")
 	}
 	return row{
-		Project: p.Name, ID: string(r.ID), Loop: r.Loop, Status: inspect.Outcome(r), State: r.State, Where: r.State, Step: inspect.StepText(r),
+		Project: p.Name, ID: string(r.ID), Loop: r.Loop, Status: inspect.Outcome(r), State: r.State, Where: r.State,
+		Step:   inspect.StepText(r),
 		Reason: reason, Took: humanize.Duration(inspect.Elapsed(r)), Started: r.StartedAt, Alive: project.Alive(r),
 		run: r,
 	}

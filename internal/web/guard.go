@@ -14,7 +14,8 @@ import (
 )
 
 // policy is what a page may load: what this server has, and no code or style in the page itself.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // An Access is how users are known. One way is set at least.
 type Access struct {
@@ -55,7 +56,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if !s.answers(r.Host) {
-			http.Error(w, "this server does not answer for that host; use the address that loops serve printed, or name the host with --allow-host", http.StatusMisdirectedRequest)
+			http.Error(w, "this server does not answer for that host; use the address that loops serve printed, or "+
+				"name the host with --allow-host", http.StatusMisdirectedRequest)
 			return
 		}
 		if r.TLS != nil && s.strict(r.Host) {
@@ -102,7 +104,10 @@ func (s *Server) cookie() string {
 }
 
 func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, word string) {
-	c := &http.Cookie{Name: s.cookie(), Value: word, Path: s.BasePath + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil}
+	c := &http.Cookie{
+		Name: s.cookie(), Value: word, Path: s.BasePath + "/", HttpOnly: true,
+		SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+	}
 	if word == "" {
 		c.MaxAge = -1
 	}
@@ -164,7 +169,8 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	case s.Access.Proxy != nil:
 		s.refuse(w, r, http.StatusUnauthorized, "this server knows users by a proxy; open the address of that")
 	case s.Access.Users == nil && s.Access.OpenID == nil:
-		s.refuse(w, r, http.StatusUnauthorized, "open the address that loops serve printed: it has the token that this server asks for (loops serve token prints it again)")
+		s.refuse(w, r, http.StatusUnauthorized, "open the address that loops serve printed: it has the token that "+
+			"this server asks for (loops serve token prints it again)")
 	case r.Method == http.MethodGet && !ofAPI(r) && (mode == "" || mode == "navigate"):
 		to := url.URL{Path: s.BasePath + "/signin", RawQuery: url.Values{"to": {r.URL.RequestURI()}}.Encode()}
 		http.Redirect(w, r, to.String(), http.StatusSeeOther)

@@ -12,11 +12,17 @@ func HostsOf(listening, host string, more []string) (hosts []string, anyIP strin
 	ip := net.ParseIP(host)
 	switch {
 	case IsLoopback(host):
-		hosts = []string{listening, net.JoinHostPort("localhost", port), net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
+		hosts = []string{
+			listening, net.JoinHostPort("localhost", port), net.JoinHostPort("127.0.0.1", port),
+			net.JoinHostPort("::1", port),
+		}
 	case host == "" || ip != nil && ip.IsUnspecified():
 		anyIP = port
 		name, _ := os.Hostname()
-		hosts = []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("localhost", port), net.JoinHostPort(name, port)}
+		hosts = []string{
+			net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("localhost", port),
+			net.JoinHostPort(name, port),
+		}
 	default:
 		hosts = []string{net.JoinHostPort(host, port), listening}
 	}

@@ -23,7 +23,8 @@ func (s *Server) strict(host string) bool {
 		return false
 	}
 	name := strings.TrimSuffix(host, ":443")
-	if !strings.Contains(name, ".") || strings.Contains(name, ":") || net.ParseIP(name) != nil || strings.HasSuffix(name, ".localhost") {
+	if !strings.Contains(name, ".") || strings.Contains(name, ":") || net.ParseIP(name) != nil ||
+		strings.HasSuffix(name, ".localhost") {
 		return false
 	}
 	if s.TLS == nil || s.TLS.GetCertificate == nil {

@@ -22,8 +22,10 @@ func TestHSTSOnAnyHost_35_2_7(t *testing.T) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
-		DNSNames: []string{"ci.example.org", "localhost", "ci", "x.localhost"}, IPAddresses: []net.IP{net.IPv4(10, 0, 0, 7)},
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true,
+		DNSNames:    []string{"ci.example.org", "localhost", "ci", "x.localhost"},
+		IPAddresses: []net.IP{net.IPv4(10, 0, 0, 7)},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -57,7 +59,10 @@ func TestHSTSOnAnyHost_35_2_7(t *testing.T) {
 		s, _ := newServer(t, &Access{})
 		s.Hosts = append(s.Hosts, c.host)
 		s.HSTS, s.trusted.roots = c.mode, c.roots
-		s.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own, nil }}
+		s.TLS = &tls.Config{
+			MinVersion:     tls.VersionTLS12,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own, nil },
+		}
 		r := httptest.NewRequest("GET", "https://"+c.host+"/signin", nil)
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, r)

@@ -41,7 +41,10 @@ func (t *itemTable) take(e fsm.Event) {
 	if t.all == nil {
 		t.all = map[int64]*itemRow{}
 	}
-	row := &itemRow{Number: inspect.Whole(e.Get("item")), Key: inspect.Text(e.Get("key")), State: "running", Class: "now"}
+	row := &itemRow{
+		Number: inspect.Whole(e.Get("item")), Key: inspect.Text(e.Get("key")), State: "running",
+		Class: "now",
+	}
 	if t.all[row.Number] = row; e.Kind == fsm.EventItemStart {
 		return
 	}
@@ -101,7 +104,10 @@ func (t *itemTable) show(address func(items string) string, only string, alive b
 	if t.More = len(t.Rows) - mostItems; t.More > 0 {
 		t.Rows = t.Rows[:mostItems]
 	}
-	t.Filters = []tab{{Label: "all", Count: len(t.all), Address: address(""), Here: only != "failed"}, {Label: "failed", Count: failed, Address: address("failed"), Here: only == "failed"}}
+	t.Filters = []tab{
+		{Label: "all", Count: len(t.all), Address: address(""), Here: only != "failed"},
+		{Label: "failed", Count: failed, Address: address("failed"), Here: only == "failed"},
+	}
 	return failed
 }
 
@@ -128,7 +134,8 @@ func (c *chronicle) listen(e fsm.Event, v *inspect.Visit) {
 			text, _ = e.Get("stderr_preview").(string)
 		}
 	case fsm.EventItemsStart, fsm.EventItemEnd, fsm.EventItemTaken:
-		said := strconv.FormatInt(inspect.Whole(e.Get("done")), 10) + " of " + humanize.Count(int(inspect.Whole(e.Get("items"))), "item")
+		said := strconv.FormatInt(inspect.Whole(e.Get("done")), 10) + " of " +
+			humanize.Count(int(inspect.Whole(e.Get("items"))), "item")
 		if n := inspect.Whole(e.Get("failed")); n > 0 {
 			said += fmt.Sprintf(", %d failed", n)
 		}

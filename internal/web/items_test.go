@@ -26,16 +26,20 @@ func TestItems(t *testing.T) {
 		alive bool
 		want  string
 	}{
-		{"", true, "1 a yes 1.5s [one …] [] | 2 b no 20ms [] [exit 1: no such font] | 3 c running  [] [] | 4 d error  [] [timed out] | 5 e yes, taken over  [] [] | all 5 failed 2"},
-		{"", false, "1 a yes 1.5s [one …] [] | 2 b no 20ms [] [exit 1: no such font] | 3 c cut short  [] [] | 4 d error  [] [timed out] | 5 e yes, taken over  [] [] | all 5 failed 2"},
+		{"", true, "1 a yes 1.5s [one …] [] | 2 b no 20ms [] [exit 1: no such font] | 3 c running  [] [] | 4 d " +
+			"error  [] [timed out] | 5 e yes, taken over  [] [] | all 5 failed 2"},
+		{"", false, "1 a yes 1.5s [one …] [] | 2 b no 20ms [] [exit 1: no such font] | 3 c cut short  [] [] | 4 d " +
+			"error  [] [timed out] | 5 e yes, taken over  [] [] | all 5 failed 2"},
 		{"failed", false, "2 b no 20ms [] [exit 1: no such font] | 4 d error  [] [timed out] | all 5 failed 2"},
 	} {
 		var table itemTable
 		for _, e := range []fsm.Event{
 			itemEvent(fsm.EventItemStart, 1, "a"), itemEvent(fsm.EventItemStart, 2, "b"),
-			itemEvent(fsm.EventItemEnd, 2, "b", "verdict", "no", "duration_ms", int64(20), "exit_code", int64(1), "stderr_preview", "\x1b[31mno such font\x1b[0m\n"),
+			itemEvent(fsm.EventItemEnd, 2, "b", "verdict", "no", "duration_ms", int64(20), "exit_code", int64(1),
+				"stderr_preview", "\x1b[31mno such font\x1b[0m\n"),
 			itemEvent(fsm.EventItemStart, 3, "c"),
-			itemEvent(fsm.EventItemEnd, 1, "a", "verdict", "yes", "duration_ms", int64(1500), "exit_code", int64(0), "output", "one\ntwo\n", "stderr_preview", "a warning"),
+			itemEvent(fsm.EventItemEnd, 1, "a", "verdict", "yes", "duration_ms", int64(1500), "exit_code", int64(0),
+				"output", "one\ntwo\n", "stderr_preview", "a warning"),
 			itemEvent(fsm.EventItemEnd, 4, "d", "verdict", "error", "timeout_kind", "wall"),
 			itemEvent(fsm.EventItemTaken, 5, "e", "verdict", "yes"),
 		} {
@@ -77,7 +81,11 @@ func TestStepsSayWhatTheyPrinted(t *testing.T) {
 		{Kind: fsm.EventStateEnter, Fields: field("state", "each", "iteration", int64(2))},
 		{Kind: fsm.EventItemsStart, Fields: field("items", int64(3))},
 		{Kind: fsm.EventActionOutput, Fields: field("line", "of an item")},
-		{Kind: fsm.EventItemEnd, Fields: field("item", int64(1), "key", "a", "verdict", "no", "items", int64(3), "done", int64(1), "failed", int64(1))},
+		{
+			Kind: fsm.EventItemEnd,
+			Fields: field("item", int64(1), "key", "a", "verdict", "no", "items", int64(3), "done", int64(1),
+				"failed", int64(1)),
+		},
 		{Kind: fsm.EventStateEnter, Fields: field("state", "rest", "iteration", int64(3))},
 	} {
 		e.Seq, e.Time = uint64(i+1), at.Add(time.Duration(i)*time.Second) //nolint:gosec // it is small
@@ -97,7 +105,13 @@ func TestMarks(t *testing.T) {
 		after, whole int64
 		want         string
 	}{
-		{0, 1400, "11:04:42"}, {2, 9, "+0.002 s"}, {350, 1400, "+0.3 s"}, {250, 500, "+0.25 s"}, {45_000, 90_000, "+45 s"}, {600_000, 1_200_000, "11:14:42"}, {3 * 24 * 3600_000, 4 * 24 * 3600_000, "Dec 1 11:04"},
+		{0, 1400, "11:04:42"},
+		{2, 9, "+0.002 s"},
+		{350, 1400, "+0.3 s"},
+		{250, 500, "+0.25 s"},
+		{45_000, 90_000, "+45 s"},
+		{600_000, 1_200_000, "11:14:42"},
+		{3 * 24 * 3600_000, 4 * 24 * 3600_000, "Dec 1 11:04"},
 	} {
 		if got := markOf(begin, c.after, c.whole); got != c.want {
 			t.Errorf("%d of %d ms is %s, want %s", c.after, c.whole, got, c.want)

@@ -31,7 +31,10 @@ type limited struct {
 }
 
 func newLimited(l net.Listener, many func(string) bool) *limited {
-	return &limited{Listener: l, many: many, places: make(chan struct{}, maxConnections), of: map[string]int{}, idle: map[*placed]struct{}{}}
+	return &limited{
+		Listener: l, many: many, places: make(chan struct{}, maxConnections), of: map[string]int{},
+		idle: map[*placed]struct{}{},
+	}
 }
 
 // Accept implements [net.Listener].
@@ -67,7 +70,8 @@ func (l *limited) closeIdle(client string) bool {
 	for c := range l.idle {
 		switch {
 		case client != "" && c.client != client:
-		case oldest == nil, l.of[c.client] > l.of[oldest.client], l.of[c.client] == l.of[oldest.client] && c.since.Before(oldest.since):
+		case oldest == nil, l.of[c.client] > l.of[oldest.client], l.of[c.client] == l.of[oldest.client] &&
+			c.since.Before(oldest.since):
 			oldest = c
 		}
 	}

@@ -171,12 +171,17 @@ func (s *Server) loopPage(w http.ResponseWriter, r *http.Request) {
 		if l := loaded.Loop; l != nil {
 			page.About, entry.Loop = strings.TrimSpace(l.Description), l.Name
 			page.Graph = template.HTML(diagram.Of(l).Picture()) //nolint:gosec // the drawing escapes all texts in it
-			page.Facts = append(page.Facts, [2]string{"States", fmt.Sprint(len(l.Order))}, [2]string{"Step cap", fmt.Sprint(l.MaxSteps)})
+			page.Facts = append(page.Facts, [2]string{"States", fmt.Sprint(len(l.Order))},
+				[2]string{"Step cap", fmt.Sprint(l.MaxSteps)})
 		}
 		if page.Row, err = s.loopRow(r, p, session, entry); err != nil {
 			return err
 		}
-		for _, f := range [][2]string{{"Completed", page.Row.Rate}, {"Median time", page.Row.MedianTime}, {"Median cost", page.Row.MedianCost}} {
+		for _, f := range [][2]string{
+			{"Completed", page.Row.Rate},
+			{"Median time", page.Row.MedianTime},
+			{"Median cost", page.Row.MedianCost},
+		} {
 			if f[1] != "" {
 				page.Facts = append(page.Facts, f)
 			}
@@ -217,7 +222,10 @@ func (page *loopPage) addSchedule(ctx context.Context, session *Session, loop st
 
 // found is a problem as a page shows it.
 func found(session *Session, pr fsm.Problem, path string, lines []string) finding {
-	f := finding{Error: pr.Severity == fsm.SeverityError, Text: pr.Message, Rule: pr.Rule, Where: fmt.Sprintf("%s:%d:%d", session.Project.Short(cmp.Or(pr.Pos.File, path)), pr.Pos.Line, pr.Pos.Col)}
+	f := finding{
+		Error: pr.Severity == fsm.SeverityError, Text: pr.Message, Rule: pr.Rule,
+		Where: fmt.Sprintf("%s:%d:%d", session.Project.Short(cmp.Or(pr.Pos.File, path)), pr.Pos.Line, pr.Pos.Col),
+	}
 	if (pr.Pos.File == "" || pr.Pos.File == path) && pr.Pos.Line > 0 && pr.Pos.Line <= len(lines) {
 		f.Source = lines[pr.Pos.Line-1] + "\n" + strings.Repeat(" ", min(max(0, pr.Pos.Col-1), 200)) + "^"
 	}

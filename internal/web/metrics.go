@@ -50,7 +50,8 @@ func (g *gauges) close() {
 var (
 	errMetricsToken  = errors.New("send the token that serve.metrics_token names: Authorization: Bearer TOKEN")
 	errMetricsUnread = errors.New("the token that serve.metrics_token names cannot be read")
-	errMetricsLocal  = errors.New("without serve.metrics_token only this machine may read metrics, and not through a proxy")
+	errMetricsLocal  = errors.New("without serve.metrics_token only this machine may read metrics, and not " +
+		"through a proxy")
 )
 
 // metrics answers with the metrics of the projects that want it and that the client may read. Others are left out, and
@@ -111,7 +112,8 @@ func look(ctx context.Context, f *telemetry.Feed, p *project.Project) error {
 func (s *Server) mayMeasure(r *http.Request, p *project.Project, token config.Secret) error {
 	if !token.Set() {
 		host, _, err := net.SplitHostPort(r.RemoteAddr)
-		if err != nil || !IsLoopback(host) || s.Access.Proxy != nil || r.Header.Get("X-Forwarded-For")+r.Header.Get("Forwarded") != "" {
+		if err != nil || !IsLoopback(host) || s.Access.Proxy != nil ||
+			r.Header.Get("X-Forwarded-For")+r.Header.Get("Forwarded") != "" {
 			return errMetricsLocal
 		}
 		return nil

@@ -60,10 +60,12 @@ func OpenAPI() ([]byte, error) {
 		method, path, _ := strings.Cut(one.pattern, " ")
 		var parameters []object
 		for _, m := range placeOf().FindAllStringSubmatch(path, -1) {
-			parameters = append(parameters, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
+			parameters = append(parameters,
+				object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
 		}
 		for _, p := range o.query {
-			parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.about, "schema": p.schema()})
+			parameters = append(parameters,
+				object{"name": p.name, "in": "query", "description": p.about, "schema": p.schema()})
 		}
 		content := object{o.kind: object{}}
 		if o.answer != "" {
@@ -74,9 +76,16 @@ func OpenAPI() ([]byte, error) {
 			content = object{"application/json": object{"schema": ref}}
 		}
 		op := object{
-			"summary": o.says, "operationId": strings.ToLower(method) + strings.NewReplacer("/api/v1/", "_", "/", "_", "{", "", "}", "", ".", "_", "-", "_").Replace(path),
+			"summary": o.says, "operationId": strings.ToLower(method) +
+				strings.NewReplacer("/api/v1/", "_", "/", "_", "{", "", "}", "", ".", "_", "-", "_").Replace(path),
 			"description": "For users with the role " + one.least.String() + ".",
-			"responses":   object{"200": object{"description": "It was done.", "content": content}, "default": object{"description": "It was not done.", "content": object{"application/json": object{"schema": refused}}}},
+			"responses": object{
+				"200": object{"description": "It was done.", "content": content},
+				"default": object{
+					"description": "It was not done.",
+					"content":     object{"application/json": object{"schema": refused}},
+				},
+			},
 		}
 		if len(parameters) > 0 {
 			op["parameters"] = parameters
@@ -96,12 +105,19 @@ func OpenAPI() ([]byte, error) {
 		at[strings.ToLower(method)] = op
 	}
 	text, err := json.MarshalIndent(object{
-		"openapi":  "3.1.0",
-		"info":     object{"title": "loops serve", "version": fmt.Sprint(api.Version), "description": "Runs and loops of projects. Keys are added; none is removed, and none changes its type."},
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "loops serve", "version": fmt.Sprint(api.Version),
+			"description": "Runs and loops of projects. Keys are added; none is removed, and none changes its type.",
+		},
 		"security": []object{{"token": []string{}}, {"password": []string{}}},
 		"paths":    paths,
 		"components": object{"schemas": schemas, "securitySchemes": object{
-			"token":    object{"type": "http", "scheme": "bearer", "description": "The token in the address that loops serve prints; its user is an " + auth.Author.String() + "."},
+			"token": object{
+				"type": "http", "scheme": "bearer",
+				"description": "The token in the address that loops serve prints; its user is an " +
+					auth.Author.String() + ".",
+			},
 			"password": object{"type": "http", "scheme": "basic", "description": "A user of the file of --auth."},
 		}},
 	}, "", " ")

@@ -44,7 +44,8 @@ func TestPacer(t *testing.T) {
 			spent += c.took
 			due[first] = now.Add(rest)
 		}
-		if share := spent.Seconds() / now.Sub(begin).Seconds(); c.most < mostRest && (share > 1.1*pageShare || share < 0.8*pageShare) {
+		if share := spent.Seconds() / now.Sub(begin).Seconds(); c.most < mostRest &&
+			(share > 1.1*pageShare || share < 0.8*pageShare) {
 			t.Errorf("%d pages of %v take %.4f of a core", c.pages, c.took, share)
 		}
 	}

@@ -50,7 +50,8 @@ type frame struct {
 // render writes a page. It is drawn whole first: half a page that ends in an error is not usable.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, name, title string, data any) {
 	var b bytes.Buffer
-	f := frame{s.BasePath, title, name, len(s.Projects) > 1, userOf(r), s.Access.Users != nil || s.Access.OpenID != nil, may(r, auth.Operator), s.Edit && may(r, auth.Author), s.navigation(), data}
+	f := frame{s.BasePath, title, name, len(s.Projects) > 1, userOf(r), s.Access.Users != nil ||
+		s.Access.OpenID != nil, may(r, auth.Operator), s.Edit && may(r, auth.Author), s.navigation(), data}
 	if err := templates().ExecuteTemplate(&b, name, f); err != nil {
 		http.Error(w, "the page cannot be drawn: "+err.Error(), http.StatusInternalServerError)
 		return
@@ -77,8 +78,14 @@ type homePage struct {
 
 // chips are what the page of runs offers to choose by: words for where a run is, or how it ended.
 var (
-	chips     = []string{"running", "completed", "failed", inspect.Suspended, inspect.Paused, "parked", "stopped", "interrupted", "queued"}
-	rareChips = []string{inspect.Unmerged, "timed_out", "capped", "stalled", "killed", "budget", "limited", "handed_off", "starting", inspect.UnknownOwner, "unreadable"}
+	chips = []string{
+		"running", "completed", "failed", inspect.Suspended, inspect.Paused, "parked", "stopped",
+		"interrupted", "queued",
+	}
+	rareChips = []string{
+		inspect.Unmerged, "timed_out", "capped", "stalled", "killed", "budget", "limited",
+		"handed_off", "starting", inspect.UnknownOwner, "unreadable",
+	}
 )
 
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {

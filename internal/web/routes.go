@@ -57,7 +57,8 @@ func (s *Server) mux() http.Handler {
 				s.unknown(w, r)
 			default:
 				s.tell(r, "request", "address", one.pattern, "result", "refused")
-				s.refuse(w, r, http.StatusForbidden, "this is for users with the role "+one.least.String()+"; yours is "+user.Role.String())
+				s.refuse(w, r, http.StatusForbidden, "this is for users with the role "+one.least.String()+
+					"; yours is "+user.Role.String())
 			}
 		})
 	}

@@ -33,7 +33,16 @@ const (
 )
 
 // The parts of the page of a run. Each is an address of its own, so that it can be read and sent without a script.
-var runTabs = [][2]string{{"", "Overview"}, {"steps", "Steps"}, {"logs", "Logs"}, {"context", "Context"}, {"definition", "Definition"}, {"events", "Events"}, {"files", "Files"}, {"related", "Related"}}
+var runTabs = [][2]string{
+	{"", "Overview"},
+	{"steps", "Steps"},
+	{"logs", "Logs"},
+	{"context", "Context"},
+	{"definition", "Definition"},
+	{"events", "Events"},
+	{"files", "Files"},
+	{"related", "Related"},
+}
 
 // A runPage is one run. Of its parts only the one that is asked for is read.
 type runPage struct {
@@ -109,7 +118,10 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 		return nil, err
 	}
 	v := status.Status
-	page := &runPage{Row: rowOf(p, v.Run), To: s.runAddress(p.Name, string(v.Run.ID)), Dir: p.Dir, Tab: r.FormValue("tab")}
+	page := &runPage{
+		Row: rowOf(p, v.Run), To: s.runAddress(p.Name, string(v.Run.ID)), Dir: p.Dir,
+		Tab: r.FormValue("tab"),
+	}
 	if r.FormValue("step") != "" && page.Tab == "" {
 		page.Tab = "steps"
 	}
@@ -144,7 +156,9 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 }
 
 // addTab reads the part that is asked for.
-func (s *Server) addTab(ctx context.Context, r *http.Request, page *runPage, p Project, session *Session, f project.Finder, v *inspect.Status) error {
+func (s *Server) addTab(ctx context.Context, r *http.Request, page *runPage, p Project, session *Session,
+	f project.Finder, v *inspect.Status,
+) error {
 	switch page.Tab {
 	case "steps":
 		return s.addSteps(r, page, p, session, f, v.Run)
@@ -243,7 +257,10 @@ func (page *runPage) addHead(v *inspect.Status) {
 		if !l.Near() || len(page.Gauges) == mostGauges {
 			continue
 		}
-		g := gauge{Title: l.Title(l.Loop != run.Loop), Amount: l.Amount(), Percent: min(100, int(100*l.Share())), Class: "calm"}
+		g := gauge{
+			Title: l.Title(l.Loop != run.Loop), Amount: l.Amount(), Percent: min(100, int(100*l.Share())),
+			Class: "calm",
+		}
 		switch {
 		case l.Share() >= 0.95:
 			g.Class = "full"
@@ -262,8 +279,12 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 	run := v.Run
 	alive, stands := project.Alive(run), v.Paused()
 	page.Can = map[string]bool{
-		"stop": alive || run.Status == persistence.Queued || run.Ended == fsm.EndSuspended, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable && !run.Carried(), "extend": alive, "fork": true, "retry": engine.CanRetry(run), "signal": alive || run.Resumable,
-		"bundle": !alive && !run.Held, "retry-now": alive && !stands && retries(v), "remove": !alive, "unblock": (run.Ended == fsm.EndSuspended || run.Status == persistence.Queued) && inspect.SuspendedBy(run) != "",
+		"stop": alive || run.Status == persistence.Queued || run.Ended == fsm.EndSuspended, "pause": alive && !stands,
+		"unpause": stands, "resume": !alive && run.Resumable && !run.Carried(), "extend": alive, "fork": true,
+		"retry": engine.CanRetry(run), "signal": alive || run.Resumable,
+		"bundle": !alive && !run.Held, "retry-now": alive && !stands && retries(v), "remove": !alive,
+		"unblock": (run.Ended == fsm.EndSuspended || run.Status == persistence.Queued) &&
+			inspect.SuspendedBy(run) != "",
 	}
 	again := []string{"-b"}
 	if page.FailedItems = run.FailedItems; page.FailedItems > 0 {
@@ -271,9 +292,12 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 	}
 	command, with, id := session.Page.Command, session.Page.CommandWith, string(run.ID)
 	page.Commands = map[string]string{
-		"stop": command("stop", id), "pause": command("pause", id), "unpause": command("unpause", id), "resume": with("resume", []string{"-b"}, id),
-		"extend": command("extend", id, "steps=20"), "fork": with("fork", []string{"-b"}, id), "retry": with("retry", again, id), "signal": command("signal", id, "EVENT"),
-		"retry-now": command("retry-now", id), "unblock": command("unblock", inspect.SuspendedBy(run)), "remove": with("rm", []string{"-f"}, id), "report": command("report", id), "export": command("export", id),
+		"stop": command("stop", id), "pause": command("pause", id), "unpause": command("unpause", id),
+		"resume": with("resume", []string{"-b"}, id),
+		"extend": command("extend", id, "steps=20"), "fork": with("fork", []string{"-b"}, id),
+		"retry": with("retry", again, id), "signal": command("signal", id, "EVENT"),
+		"retry-now": command("retry-now", id), "unblock": command("unblock", inspect.SuspendedBy(run)),
+		"remove": with("rm", []string{"-f"}, id), "report": command("report", id), "export": command("export", id),
 	}
 }
 
@@ -282,7 +306,8 @@ func (page *runPage) addRaise(session *Session, remedy engine.Remedy) {
 	for _, s := range remedy.With {
 		if s.Name == engine.SetExtend && s != engine.AnyLimit {
 			page.Raise = s.Value
-			page.Commands["resume"] = session.Page.CommandWith("resume", []string{"-b", "--extend", s.Value}, page.Row.ID)
+			page.Commands["resume"] = session.Page.CommandWith("resume", []string{"-b", "--extend", s.Value},
+				page.Row.ID)
 		}
 	}
 }
@@ -290,7 +315,9 @@ func (page *runPage) addRaise(session *Session, remedy engine.Remedy) {
 // retries reports whether the run, or a branch or an item of it, waits for what retry-now ends; another one may
 // ask a question meanwhile.
 func retries(v *inspect.Status) bool {
-	return v.Memory != nil && slices.ContainsFunc(v.Memory.Waits(), func(w fsm.OpenWait) bool { return w.Why != fsm.WaitPaused && w.Why != fsm.WaitState })
+	return v.Memory != nil && slices.ContainsFunc(v.Memory.Waits(), func(w fsm.OpenWait) bool {
+		return w.Why != fsm.WaitPaused && w.Why != fsm.WaitState
+	})
 }
 
 // addQuestions adds what the run asks, and who answered what before.

@@ -59,7 +59,8 @@ func tailOfLog(ctx context.Context, f project.Finder, v *inspect.Status, rows, m
 				line = "\x1b[2m" + strings.ReplaceAll(cut(strings.TrimRight(line, "\n")), "\n", "\n\x1b[2m") + "\x1b[0m"
 			}
 		case fsm.EventStateEnter:
-			line = "\x1b[1;34m── " + strconv.FormatInt(inspect.Whole(e.Get("iteration")), 10) + " " + inspect.Text(e.Get("state")) + "\x1b[0m"
+			line = "\x1b[1;34m── " + strconv.FormatInt(inspect.Whole(e.Get("iteration")), 10) + " " +
+				inspect.Text(e.Get("state")) + "\x1b[0m"
 		}
 		if line == "" {
 			return true
@@ -156,7 +157,8 @@ func loopNow(session *Session, run persistence.Run, def *project.Definition) (*f
 		return nil, err
 	}
 	if loaded.Loop == nil {
-		return nil, fmt.Errorf("%s has mistakes now; see them with: %s", session.Project.Short(path), session.Page.Command("validate", run.Loop))
+		return nil, fmt.Errorf("%s has mistakes now; see them with: %s", session.Project.Short(path),
+			session.Page.Command("validate", run.Loop))
 	}
 	return loaded.Loop, nil
 }
@@ -222,7 +224,10 @@ func (page *runPage) addEvents(r *http.Request, f project.Finder, run persistenc
 		part.Newer = page.To + query("tab", "events", "before", strconv.FormatUint(before+shownEvents, 10))
 	}
 	for _, e := range events {
-		part.Rows = append(part.Rows, eventRow{e.Seq, e.Time, string(e.Kind), inspect.Text(e.Get("state")), cutLine(string(value.AppendJSON(nil, api.EventOf(e)))), summary(e)})
+		part.Rows = append(part.Rows, eventRow{
+			e.Seq, e.Time, string(e.Kind), inspect.Text(e.Get("state")),
+			cutLine(string(value.AppendJSON(nil, api.EventOf(e)))), summary(e),
+		})
 	}
 	if n := len(events); n > 0 && events[n-1].Seq > 1 {
 		part.Older = page.To + query("tab", "events", "before", strconv.FormatUint(events[n-1].Seq, 10))
@@ -355,7 +360,10 @@ func (s *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		page := report.Page{Title: "Run " + string(run.ID), More: session.Page.Command("history -v -n 0", string(run.ID))}
+		page := report.Page{
+			Title: "Run " + string(run.ID),
+			More:  session.Page.Command("history -v -n 0", string(run.ID)),
+		}
 		steps, account := &report.HTML{}, inspect.NewAccount(prices)
 		if page.Notes, err = app.ReadSteps(ctx, f.Store, run, account, steps); err != nil {
 			return err

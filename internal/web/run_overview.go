@@ -62,14 +62,19 @@ func (s *Server) addOverview(r *http.Request, page *runPage, p Project, f projec
 		page.drawGraph(ctx, f, v.Run, nil)
 	}
 	for _, by := range inspect.Measures() {
-		o.Measures = append(o.Measures, tab{Label: by, Address: page.To + query("by", by, "zoom", r.FormValue("zoom")), Here: by == o.By})
+		o.Measures = append(o.Measures,
+			tab{Label: by, Address: page.To + query("by", by, "zoom", r.FormValue("zoom")), Here: by == o.By})
 	}
 	for _, z := range zooms {
 		label := fmt.Sprintf("last %d", z)
 		if z == 0 {
 			label = "all"
 		}
-		o.Zooms = append(o.Zooms, tab{Label: label, Address: page.To + query("zoom", strconv.Itoa(z), "by", r.FormValue("by")), Here: z == zoom})
+		o.Zooms = append(o.Zooms,
+			tab{
+				Label: label, Address: page.To + query("zoom", strconv.Itoa(z), "by", r.FormValue("by")),
+				Here: z == zoom,
+			})
 	}
 	text, _ := tailOfLog(ctx, f, v, rowsNow, shownNow)
 	o.Now = coloured(text)

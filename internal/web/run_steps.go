@@ -47,7 +47,9 @@ type stepRow struct {
 	Over, Chosen, Fatal                                               bool
 }
 
-func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Session, f project.Finder, run persistence.Run) error {
+func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Session, f project.Finder,
+	run persistence.Run,
+) error {
 	part := &stepsPart{State: r.FormValue("state"), Chunk: shownSteps}
 	page.Steps = part
 	wanted := r.FormValue("step")
@@ -58,7 +60,11 @@ func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Se
 	ready, err := s.chronicle(r.Context(), p, f, run, func(c *chronicle) {
 		page.addNote(c.damage)
 		for _, name := range c.account.Order {
-			part.States = append(part.States, tab{Label: name, Count: c.account.Visits(name), Here: name == part.State, Address: page.To + query("tab", "steps", "state", name)})
+			part.States = append(part.States,
+				tab{
+					Label: name, Count: c.account.Visits(name), Here: name == part.State,
+					Address: page.To + query("tab", "steps", "state", name),
+				})
 		}
 		if wanted != "" {
 			told, found = c.find(wanted)
@@ -81,7 +87,8 @@ func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Se
 	}
 	for _, s := range slices.Backward(steps) {
 		row := s.row()
-		row.Address, row.Chosen = page.To+query("tab", "steps", "step", s.number, "state", part.State), s.number == wanted
+		row.Address, row.Chosen = page.To+query("tab", "steps", "step", s.number, "state", part.State),
+			s.number == wanted
 		part.Rows = append(part.Rows, row)
 	}
 	at := func(n int) string {
@@ -102,14 +109,19 @@ func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Se
 		return nil
 	}
 	if !found {
-		return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s", run.ID, humanize.Quote(wanted), humanize.Count(run.Step, "step"))
+		return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s", run.ID,
+			humanize.Quote(wanted), humanize.Count(run.Step, "step"))
 	}
 	part.Step, err = describeStep(r.Context(), page, session, f, run, told, wanted, r.FormValue("memory") != "")
 	return err
 }
 
 func (s step) row() stepRow {
-	r := stepRow{Number: s.number, State: s.path, Verdict: s.verdict, To: s.to, By: s.by, Took: humanize.Duration(s.took), Apart: s.apart, Class: s.Class(), Over: s.over, Fatal: s.fatal, Said: s.said, At: time.UnixMilli(s.begin)}
+	r := stepRow{
+		Number: s.number, State: s.path, Verdict: s.verdict, To: s.to, By: s.by,
+		Took: humanize.Duration(s.took), Apart: s.apart, Class: s.Class(), Over: s.over, Fatal: s.fatal, Said: s.said,
+		At: time.UnixMilli(s.begin),
+	}
 	if s.exited {
 		r.Exit = strconv.Itoa(int(s.exit))
 	}
@@ -186,7 +198,9 @@ type valueRow struct {
 }
 
 // describeStep reads one step: its events, and the memory on both sides of it.
-func describeStep(ctx context.Context, page *runPage, session *Session, f project.Finder, run persistence.Run, s step, wanted string, memory bool) (*stepDetail, error) {
+func describeStep(ctx context.Context, page *runPage, session *Session, f project.Finder, run persistence.Run, s step,
+	wanted string, memory bool,
+) (*stepDetail, error) {
 	t := &stepDetail{stepRow: s.row(), Explain: session.Page.Command("explain", string(run.ID), wanted), ForkAt: wanted}
 	at, typed := fsm.ParseAddress(wanted)
 	at.Question = 0                            // a step is shown with its questions
@@ -250,7 +264,8 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 		if visit == nil {
 			return nil, engine.Refuse(engine.NotFound, "run %s has no step %s", run.ID, humanize.Quote(wanted))
 		}
-		t.stepRow, t.Inside = visitRow(visit), slices.DeleteFunc(t.Inside, func(r stepRow) bool { return r.Number == at.String() })
+		t.stepRow, t.Inside = visitRow(visit),
+			slices.DeleteFunc(t.Inside, func(r stepRow) bool { return r.Number == at.String() })
 		t.Number = at.String()
 		for _, e := range visit.Events {
 			t.take(e, &out, &errs)
@@ -276,9 +291,15 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 			return page.To + query("tab", "steps", "step", wanted, "items", items) + "#step"
 		}, page.Items, project.Alive(run))
 		if failed > 0 && page.Can["fork"] && !project.Alive(run) {
-			t.Items.Again = &itemsAgain{page.To + "/fork", wanted, session.Page.CommandWith("fork", []string{"-b", "--at=" + wanted, "--retry-failed"}, string(run.ID))}
+			t.Items.Again = &itemsAgain{
+				page.To + "/fork", wanted,
+				session.Page.CommandWith("fork", []string{"-b", "--at=" + wanted, "--retry-failed"}, string(run.ID)),
+			}
 			if s.fatal && page.Can["retry"] { // which works on the branch of its work tree
-				t.Items.Again = &itemsAgain{page.To + "/retry", "", session.Page.CommandWith("retry", []string{"-b", "--retry-failed"}, string(run.ID))}
+				t.Items.Again = &itemsAgain{
+					page.To + "/retry", "",
+					session.Page.CommandWith("retry", []string{"-b", "--retry-failed"}, string(run.ID)),
+				}
 			}
 		}
 	}
@@ -339,7 +360,10 @@ func (t *stepDetail) take(e fsm.Event, out, errs *strings.Builder) {
 			out.WriteString(text)
 		}
 	case fsm.EventEvaluate:
-		t.Judged = append(t.Judged, judged{By: inspect.Text(e.Get("type")), Verdict: inspect.Text(e.Get("verdict")), Lines: inspect.VerdictLines(e)})
+		t.Judged = append(t.Judged, judged{
+			By: inspect.Text(e.Get("type")), Verdict: inspect.Text(e.Get("verdict")),
+			Lines: inspect.VerdictLines(e),
+		})
 	}
 }
 
@@ -369,7 +393,10 @@ func (t *stepDetail) addChanges(ctx context.Context, f project.Finder, run persi
 	for _, part := range []struct {
 		name     string
 		was, now *value.Map
-	}{{"context.", before.Memory.Context, after.Memory.Context}, {"captured.", before.Memory.Captured, after.Memory.Captured}} {
+	}{
+		{"context.", before.Memory.Context, after.Memory.Context},
+		{"captured.", before.Memory.Captured, after.Memory.Captured},
+	} {
 		was, now := view.OrEmpty(part.was), view.OrEmpty(part.now)
 		for _, key := range loopfile.KeysOfBoth(was, now) {
 			x, first := was.Get(key)
@@ -409,7 +436,8 @@ func valuesOf(m *fsm.Snapshot, contextOnly bool) (all []valueRow) {
 		for key, v := range part.m.All() {
 			_, isMap := v.(*value.Map)
 			_, isList := v.([]any)
-			row := valueRow{Key: part.name + "." + key, Text: valueText(v), Plain: part.name == "context" && !isMap && !isList && key != "run_dir"}
+			row := valueRow{Key: part.name + "." + key, Text: valueText(v), Plain: part.name == "context" && !isMap &&
+				!isList && key != "run_dir"}
 			if contextOnly {
 				row.Key = key
 			}

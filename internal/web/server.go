@@ -104,7 +104,10 @@ const (
 
 // New returns a server that works until ctx ends.
 func New(ctx context.Context, o Options) *Server {
-	s := &Server{Options: o, streams: make(chan struct{}, maxStreams), bundles: make(chan struct{}, maxBundles), done: ctx.Done()}
+	s := &Server{
+		Options: o, streams: make(chan struct{}, maxStreams), bundles: make(chan struct{}, maxBundles),
+		done: ctx.Done(),
+	}
 	s.Access.prepare()
 	s.gauges.since = time.Now()
 	s.hub.look = func() map[string]string { return s.digest(ctx) }
@@ -118,8 +121,9 @@ func (s *Server) Serve(l net.Listener) error { return s.serve(l, s.Handler()) }
 func (s *Server) serve(l net.Listener, handler http.Handler) error {
 	defer s.gauges.close()
 	server := &http.Server{
-		Handler: handler, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
-		TLSConfig: s.TLS, ErrorLog: log.New(io.Discard, "", 0), // what clients do wrong is theirs to see
+		Handler: handler, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime,
+		IdleTimeout: idleTime,
+		TLSConfig:   s.TLS, ErrorLog: log.New(io.Discard, "", 0), // what clients do wrong is theirs to see
 	}
 	ended := make(chan error, 1)
 	go func() {

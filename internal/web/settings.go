@@ -114,17 +114,24 @@ func (s *Settings) check() (host string, err error) {
 	case s.HSTS != "" && !slices.Contains(HSTSModes, s.HSTS):
 		return "", wrong("--hsts: expected %s, not %s", strings.Join(HSTSModes, ", "), humanize.Quote(s.HSTS))
 	case s.Token != "" && len(s.Token) < shortestToken:
-		return "", wrong("LOOPS_SERVE_TOKEN has %s; expected %d or more that cannot be guessed", humanize.Count(len(s.Token), "character"), shortestToken)
+		return "", wrong("LOOPS_SERVE_TOKEN has %s; expected %d or more that cannot be guessed",
+			humanize.Count(len(s.Token), "character"), shortestToken)
 	case s.Header == "" && len(s.From) > 0:
 		return "", wrong("--trust-from says where the proxy is whose header --trust-header names; add that")
-	case s.OpenID.Issuer == "" && (s.OpenID.ClientID != "" || s.OpenID.SecretFile != "" || s.OpenID.Claim != "" || s.OpenRole != "" || s.Address != ""):
+	case s.OpenID.Issuer == "" &&
+		(s.OpenID.ClientID != "" || s.OpenID.SecretFile != "" || s.OpenID.Claim != "" || s.OpenRole != "" ||
+			s.Address != ""):
 		return "", wrong("the other flags --oidc-… are about the provider that --oidc-issuer names; add that")
 	case s.OpenID.Issuer != "" && s.Header != "":
 		return "", wrong("users are named by a proxy (--trust-header) or by a provider (--oidc-issuer); choose one")
 	case beyond && s.Auth == "" && s.Header == "" && s.OpenID.Issuer == "":
-		return "", wrong("--listen %s can be reached from other machines, where a token in an address is not enough: say who may with --auth FILE (loops serve passwd writes it), with --oidc-issuer, or with --trust-header behind a proxy", s.Listen)
+		return "", wrong("--listen %s can be reached from other machines, where a token in an address is not "+
+			"enough: say who may with --auth FILE (loops serve passwd writes it), with --oidc-issuer, or with "+
+			"--trust-header behind a proxy", s.Listen)
 	case beyond && s.Cert == "" && !s.Insecure:
-		return "", wrong("--listen %s can be reached from other machines, and nothing that is sent would be encrypted; add --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy with TLS, or add --insecure", s.Listen)
+		return "", wrong("--listen %s can be reached from other machines, and nothing that is sent would be "+
+			"encrypted; add --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy with TLS, or "+
+			"add --insecure", s.Listen)
 	}
 	return host, nil
 }
@@ -135,7 +142,10 @@ func (s *Settings) Open(ctx context.Context) (*Post, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := Options{BasePath: CleanBase(s.BasePath), Access: &Access{Owner: auth.User{Name: s.Owner, Role: auth.Author}, File: s.Auth}, HSTS: s.HSTS}
+	o := Options{
+		BasePath: CleanBase(s.BasePath),
+		Access:   &Access{Owner: auth.User{Name: s.Owner, Role: auth.Author}, File: s.Auth}, HSTS: s.HSTS,
+	}
 	scheme := "http"
 	if s.Cert != "" {
 		scheme = "https"
@@ -181,8 +191,10 @@ func (s *Settings) openID(a *Access) (err error) {
 			return wrong("--oidc-role: %v", err)
 		}
 	}
-	if u, err := url.Parse(s.Address); s.Address != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
-		return wrong("--oidc-address: expected the address of this server as browsers open it, such as https://ci.example.org/loops")
+	if u, err := url.Parse(s.Address); s.Address != "" &&
+		(err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		return wrong("--oidc-address: expected the address of this server as browsers open it, such as " +
+			"https://ci.example.org/loops")
 	}
 	s.OpenID.Users = a.Users
 	if a.OpenID, err = auth.NewProvider(s.OpenID); err != nil {
@@ -199,7 +211,8 @@ func (p *Post) keepToken(s *Settings) {
 	}
 	t, err := auth.KeepToken(s.StateDir, p.Address, word)
 	if err != nil {
-		p.Note = fmt.Sprintf("the token is not kept in a file, so that loops serve token does not find this server: %v", err)
+		p.Note = fmt.Sprintf("the token is not kept in a file, so that loops serve token does not find "+
+			"this server: %v", err)
 	}
 	p.Options.Access.Token = t
 	p.Address = auth.Running{Address: p.Address, Token: word}.URL()

@@ -14,7 +14,10 @@ const openidPath = "/signin/openid"
 
 // openidCookie is kept while a user is at the provider. The way back is from another site, so it is Lax.
 func (s *Server) openidCookie(w http.ResponseWriter, r *http.Request, word string) {
-	c := &http.Cookie{Name: s.cookie() + "-openid", Value: word, Path: s.BasePath + openidPath, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil, MaxAge: 600}
+	c := &http.Cookie{
+		Name: s.cookie() + "-openid", Value: word, Path: s.BasePath + openidPath, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil, MaxAge: 600,
+	}
 	if word == "" {
 		c.MaxAge = -1
 	}
@@ -39,7 +42,8 @@ func (s *Server) openidBegin(w http.ResponseWriter, r *http.Request) {
 			back = "https://" + r.Host + s.BasePath
 		}
 	}
-	to, browser, err := p.Begin(r.Context(), strings.TrimRight(back, "/")+openidPath+"/callback", local(r.FormValue("to")))
+	to, browser, err := p.Begin(r.Context(), strings.TrimRight(back, "/")+openidPath+"/callback",
+		local(r.FormValue("to")))
 	if err != nil {
 		s.tell(r, "sign in at the provider", "error", err.Error(), "result", "refused")
 		s.refuse(w, r, http.StatusBadGateway, err.Error())

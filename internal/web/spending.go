@@ -56,7 +56,9 @@ func (u *uses) key(name string, run persistence.Run) uint64 {
 }
 
 // read reads what a run used: its events only where its memory says that it asked an agent.
-func (u *uses) read(ctx context.Context, f project.Finder, name string, run persistence.Run, prices project.Prices) error {
+func (u *uses) read(ctx context.Context, f project.Finder, name string, run persistence.Run,
+	prices project.Prices,
+) error {
 	used := usedBy{at: run.UpdatedAt.UnixNano()}
 	m, err := f.Store.MemoryOf(ctx, run)
 	if err != nil || m == nil || m.Spent.Prompts > 0 || m.Spent.CostUSD > 0 {
@@ -166,7 +168,8 @@ func (s *Server) spending(ctx context.Context, r *http.Request) (*spending, erro
 			}
 		}
 	}, func(a, b spentOn) int {
-		return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Tokens(), a.Tokens()), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Tokens(), a.Tokens()),
+			cmp.Compare(a.Name, b.Name))
 	})
 	return out, err
 }
@@ -194,11 +197,15 @@ func (s *Server) costObject(w http.ResponseWriter, r *http.Request) {
 	}
 	amount := func(c inspect.Cost) api.SpentAmount {
 		return api.SpentAmount{
-			Prompts: c.Prompts, Judges: c.Judges, Input: c.Input, Output: c.Output, CacheRead: c.CacheRead, CacheWrite: c.CacheWrite, CostUSD: c.CostUSD,
+			Prompts: c.Prompts, Judges: c.Judges, Input: c.Input, Output: c.Output, CacheRead: c.CacheRead,
+			CacheWrite: c.CacheWrite, CostUSD: c.CostUSD,
 			Unknown: c.Unknown,
 		}
 	}
-	spent := api.SpentSince{Since: sp.since.UTC().Format(time.RFC3339), By: sp.by, Partly: sp.partly, Total: amount(sp.total)}
+	spent := api.SpentSince{
+		Since: sp.since.UTC().Format(time.RFC3339), By: sp.by, Partly: sp.partly,
+		Total: amount(sp.total),
+	}
 	for _, n := range sp.names {
 		name := api.SpentName{Name: n.Name, SpentAmount: amount(n.Cost)}
 		for _, day := range slices.Sorted(maps.Keys(n.Days)) {
@@ -248,13 +255,20 @@ func (s *Server) costPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, by := range spentBy {
-		page.By = append(page.By, tab{Label: "by " + by, Address: query("by", by, "since", page.Since), Here: by == sp.by})
+		page.By = append(page.By, tab{
+			Label: "by " + by, Address: query("by", by, "since", page.Since),
+			Here: by == sp.by,
+		})
 	}
 	for _, since := range []string{"7d", "30d", "90d"} {
-		page.Periods = append(page.Periods, tab{Label: since, Address: query("by", sp.by, "since", since), Here: since == page.Since})
+		page.Periods = append(page.Periods,
+			tab{Label: since, Address: query("by", sp.by, "since", since), Here: since == page.Since})
 	}
 	row := func(name, class string, c inspect.Cost) costRow {
-		one := costRow{Name: cmp.Or(name, "not on record"), Class: class, Cost: c.Text(), Tokens: humanize.Tokens(c.Tokens()), Asked: c.Prompts + c.Judges}
+		one := costRow{
+			Name: cmp.Or(name, "not on record"), Class: class, Cost: c.Text(),
+			Tokens: humanize.Tokens(c.Tokens()), Asked: c.Prompts + c.Judges,
+		}
 		if sp.total.CostUSD > 0 && (c.CostUSD > 0 || c.Unknown == 0) {
 			one.Share = fmt.Sprintf("%.0f%%", 100*c.CostUSD/sp.total.CostUSD)
 		}
@@ -285,7 +299,8 @@ func (page *costPage) draw(sp *spending) {
 		}
 	}
 	var days []string
-	for d := time.Date(from.Year(), from.Month(), from.Day(), 12, 0, 0, 0, time.Local); !d.After(today.Add(12*time.Hour)) && len(days) < mostBars; d = d.AddDate(0, 0, 1) {
+	for d := time.Date(from.Year(), from.Month(), from.Day(), 12, 0, 0, 0,
+		time.Local); !d.After(today.Add(12*time.Hour)) && len(days) < mostBars; d = d.AddDate(0, 0, 1) {
 		day := d.Format(time.DateOnly)
 		if day > today.Format(time.DateOnly) {
 			break
@@ -302,7 +317,10 @@ func (page *costPage) draw(sp *spending) {
 			}
 			height := 100 * c / most
 			top -= height
-			bar.Parts = append(bar.Parts, costPart{"c" + fmt.Sprint(min(i, mostNames-1)), fmt.Sprintf("%.2f", top), fmt.Sprintf("%.2f", height)})
+			bar.Parts = append(bar.Parts, costPart{
+				"c" + fmt.Sprint(min(i, mostNames-1)), fmt.Sprintf("%.2f", top),
+				fmt.Sprintf("%.2f", height),
+			})
 		}
 		page.Chart = append(page.Chart, bar)
 	}

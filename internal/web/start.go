@@ -81,7 +81,10 @@ func newStartForm(p Project, session *Session, given fields) (startForm, *fsm.Lo
 	if err != nil {
 		return startForm{}, nil, err
 	}
-	form := startForm{Project: p.Name, Loop: name, Input: given["input"], Command: session.Page.CommandWith("run", append([]string{"-b"}, flags("--context", given.pairs())...), name)}
+	form := startForm{
+		Project: p.Name, Loop: name, Input: given["input"],
+		Command: session.Page.CommandWith("run", append([]string{"-b"}, flags("--context", given.pairs())...), name),
+	}
 	if form.Broken = loaded.Loop == nil; form.Broken {
 		form.Problem = "This loop has mistakes and cannot run. See them with: " + session.Page.Command("validate", name)
 		return form, nil, nil
@@ -94,7 +97,9 @@ func newStartForm(p Project, session *Session, given fields) (startForm, *fsm.Lo
 
 // formAgain shows a form that was refused with the reason, and with what was typed: the form that starts a loop
 // as it was sent, of others the fields.
-func (s *Server) formAgain(w http.ResponseWriter, r *http.Request, p Project, session *Session, verb string, f fields, refused error) error {
+func (s *Server) formAgain(w http.ResponseWriter, r *http.Request, p Project, session *Session, verb string, f fields,
+	refused error,
+) error {
 	why := session.InWords(refused).Error()
 	if verb == "start" {
 		if form, l, err := newStartForm(p, session, f); err == nil && l != nil {
@@ -133,10 +138,14 @@ func rehearse(r *http.Request, session *Session, l *fsm.Loop, name string, given
 		out.Scenarios = append(out.Scenarios, tab{Label: sc, Address: "?" + q.Encode(), Here: sc == scenario})
 	}
 	desk := simulate.Desk{
-		Project: session.Project, Getenv: func(string) (string, bool) { return "", false }, Warn: func(bool) engine.Warn { return nil },
+		Project: session.Project, Getenv: func(string) (string, bool) { return "", false },
+		Warn:  func(bool) engine.Warn { return nil },
 		Shown: func(err error) error { return err }, Code: func(fsm.Outcome) int { return 0 },
 	}
-	try := simulate.DeskSimulation{Name: name, Context: given.pairs(), Scenario: scenario, Runs: 1, JSON: true, Quiet: true}
+	try := simulate.DeskSimulation{
+		Name: name, Context: given.pairs(), Scenario: scenario, Runs: 1, JSON: true,
+		Quiet: true,
+	}
 	if given["input"] != "" {
 		input := given["input"]
 		try.Input = &input
@@ -165,9 +174,11 @@ func rehearse(r *http.Request, session *Session, l *fsm.Loop, name string, given
 			break
 		}
 		v := text(at.Verdict)
-		out.Steps = append(out.Steps, walked{at.State, humanize.FirstLine(text(at.Action)), v, step{over: true, verdict: v}.Class()})
+		out.Steps = append(out.Steps,
+			walked{at.State, humanize.FirstLine(text(at.Action)), v, step{over: true, verdict: v}.Class()})
 	}
-	out.End = fmt.Sprintf("It would end in %s: %s, after %s.", tried.End.State, tried.End.TerminatedBy, humanize.Count(len(tried.Path), "step"))
+	out.End = fmt.Sprintf("It would end in %s: %s, after %s.", tried.End.State, tried.End.TerminatedBy,
+		humanize.Count(len(tried.Path), "step"))
 	return out
 }
 
@@ -177,7 +188,10 @@ func inputs(l *fsm.Loop, given fields) []input {
 	var all []input
 	named := map[string]bool{}
 	for _, p := range l.Parameters {
-		in := input{Name: p.Name, Kind: p.Type, About: p.Description, Required: p.Required, Given: given[fieldPrefix+p.Name]}
+		in := input{
+			Name: p.Name, Kind: p.Type, About: p.Description, Required: p.Required,
+			Given: given[fieldPrefix+p.Name],
+		}
 		if p.Default != nil {
 			in.Value = inspect.Text(p.Default)
 		}

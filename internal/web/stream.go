@@ -110,7 +110,8 @@ func (s *Server) digest(ctx context.Context) map[string]string {
 	err := s.openAll(ctx, func(p Project, f project.Finder) error {
 		runs, err := f.Store.Runs(ctx, persistence.Query{Limit: watchedNow, LiveToo: true})
 		for _, r := range project.Current(runs) {
-			all[p.Name+"/"+string(r.ID)] = fmt.Sprintf("%s\n%s %d %d", inspect.StatusWord(r), r.State, r.Step, r.UpdatedAt.UnixMilli())
+			all[p.Name+"/"+string(r.ID)] = fmt.Sprintf("%s\n%s %d %d", inspect.StatusWord(r), r.State, r.Step,
+				r.UpdatedAt.UnixMilli())
 		}
 		return err
 	})

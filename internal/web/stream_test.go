@@ -24,7 +24,8 @@ func TestSlowReaderGetsTheNewest(t *testing.T) {
 	for n, most := range map[int]int{0: 0, 1: 1, burst: burst, burst + 1: burst + 1, 2 * burst: burst, 100_000: burst} {
 		last, missed := newest(events(n), time.Now().Add(time.Minute))
 		if len(last)+missed != n || len(last) > most || cap(last) > 4*burst {
-			t.Errorf("of %d events there are %d, and %d were missed; room for %d is kept", n, len(last), missed, cap(last))
+			t.Errorf("of %d events there are %d, and %d were missed; room for %d is kept", n, len(last), missed,
+				cap(last))
 		}
 		if len(last) > 0 && last[len(last)-1].Seq != uint64(n) { //nolint:gosec // it is small
 			t.Errorf("of %d events the last is %d", n, last[len(last)-1].Seq)

@@ -39,7 +39,8 @@ const narrow = 3
 // for their number, and the address that all of them have.
 func add(bars []bar, b bar, together func(n int) string, address string) []bar {
 	n := len(bars)
-	if n == 0 || b.X >= bars[n-1].X+bars[n-1].Width || b.Width > narrow || b.Class != bars[n-1].Class && isOver(b.Class) {
+	if n == 0 || b.X >= bars[n-1].X+bars[n-1].Width || b.Width > narrow || b.Class != bars[n-1].Class &&
+		isOver(b.Class) {
 		return append(bars, b)
 	}
 	last := &bars[n-1]
@@ -85,7 +86,10 @@ const theWait = "wait"
 // pause takes in whether the run waits after an event, and how often the action of the visit was begun.
 func (p *parts) pause(at int64, v *inspect.Visit, waits bool) {
 	if p.visit == v.Index && v.Attempts > max(p.attempts, 1) {
-		p.all = append(p.all, part{visit: v.Index, key: fmt.Sprintf("attempt %d", v.Attempts), begin: at, end: at, class: tried})
+		p.all = append(p.all, part{
+			visit: v.Index, key: fmt.Sprintf("attempt %d", v.Attempts), begin: at, end: at,
+			class: tried,
+		})
 	}
 	p.visit, p.attempts = v.Index, v.Attempts
 	i, is := p.open[theWait]
@@ -144,7 +148,10 @@ func (p *parts) take(e fsm.Event, v *inspect.Visit, waits bool) {
 		if text, _ := e.Get("key").(string); name == "" && text != "" && text != inspect.Text(e.Get("item")) {
 			key += ", " + value.Truncate(humanize.FirstLine(text), 60)
 		}
-		p.begin(of, part{visit: v.Index, name: strings.Clone(name), key: strings.Clone(key), begin: e.Time.UnixMilli(), end: e.Time.UnixMilli(), class: "now"})
+		p.begin(of, part{
+			visit: v.Index, name: strings.Clone(name), key: strings.Clone(key),
+			begin: e.Time.UnixMilli(), end: e.Time.UnixMilli(), class: "now",
+		})
 	default:
 		i, ok := p.open[of]
 		if !ok {
@@ -153,7 +160,8 @@ func (p *parts) take(e fsm.Event, v *inspect.Visit, waits bool) {
 		delete(p.open, of)
 		verdict, _ := e.Get("verdict").(string)
 		p.all[i].stopped = name != "" && verdict == fsm.BranchStopped
-		if p.all[i].end, p.all[i].class = e.Time.UnixMilli(), classOf(verdict, true); name == "" && p.all[i].class != "yes" {
+		if p.all[i].end, p.all[i].class = e.Time.UnixMilli(), classOf(verdict, true); name == "" &&
+			p.all[i].class != "yes" {
 			p.all[i].class = "bad" // an item has failed, or it has not
 		}
 	}
@@ -206,8 +214,10 @@ func lanes(steps []step, sides []part, first int, to string) (all []lane, marks 
 		}
 		b := bar{X: place(s.begin), Class: s.Class(), steps: 1, Address: to + query("tab", "steps", "step", s.number)}
 		b.Width = max(place(s.end)-b.X, narrow)
-		b.Title = strings.TrimSpace(fmt.Sprintf("%s %s %s, %s %s", s.number, s.path, s.verdict, humanize.Duration(s.took), s.apart))
-		all[k].Bars = add(all[k].Bars, b, func(n int) string { return s.path + ", " + humanize.Count(n, "step") }, to+query("tab", "steps", "until", strconv.Itoa(first+i+1)))
+		b.Title = strings.TrimSpace(fmt.Sprintf("%s %s %s, %s %s", s.number, s.path, s.verdict,
+			humanize.Duration(s.took), s.apart))
+		all[k].Bars = add(all[k].Bars, b, func(n int) string { return s.path + ", " + humanize.Count(n, "step") },
+			to+query("tab", "steps", "until", strconv.Itoa(first+i+1)))
 	}
 	for i := range 5 {
 		marks = append(marks, markOf(begin, whole*int64(i)/4, whole))
@@ -221,14 +231,19 @@ func lanes(steps []step, sides []part, first int, to string) (all []lane, marks 
 		if side.name != "" && side.class == "no" && s.Class() == "bad" && !side.stopped {
 			side.class = "bad" // the branch by which the step failed
 		}
-		b := bar{X: place(side.begin), Class: side.class, steps: 1, Address: to + query("tab", "steps", "step", s.number)}
+		b := bar{
+			X: place(side.begin), Class: side.class, steps: 1,
+			Address: to + query("tab", "steps", "step", s.number),
+		}
 		b.Width = max(place(side.end)-b.X, narrow)
 		b.Title = s.path + ": " + side.key
 		if side.class != tried {
 			b.Title += ", " + humanize.Duration(time.Duration(side.end-side.begin)*time.Millisecond)
 		}
 		if k, ok := index[s.path]; ok && isOver(side.class) {
-			all[k].Over = add(all[k].Over, b, func(n int) string { return fmt.Sprintf("%s: %s and others, %d", s.path, side.key, n) }, b.Address)
+			all[k].Over = add(all[k].Over, b, func(n int) string {
+				return fmt.Sprintf("%s: %s and others, %d", s.path, side.key, n)
+			}, b.Address)
 			continue
 		}
 		l := laneOf(below, s.path, side, b.X)

@@ -15,9 +15,16 @@ import (
 // TestLanes lays steps out in time: those that are too close to tell apart are one bar, which shows the worst of them.
 func TestLanes(t *testing.T) {
 	t.Parallel()
-	steps := []step{{number: "1", path: "test", verdict: "no", over: true, begin: 0, end: 500}, {number: "2", path: "fix", over: true, begin: 500, end: 1000}}
+	steps := []step{
+		{number: "1", path: "test", verdict: "no", over: true, begin: 0, end: 500},
+		{number: "2", path: "fix", over: true, begin: 500, end: 1000},
+	}
 	all, marks := lanes(steps, nil, 0, "/r")
-	if len(all) != 2 || all[0].State != "test" || all[0].Bars[0] != (bar{X: 0, Width: 500, Class: "no", Address: "/r?step=1&tab=steps", Title: "1 test no, 0ms", steps: 1}) || all[1].Bars[0].X != 500 || len(marks) != 5 {
+	if len(all) != 2 || all[0].State != "test" ||
+		all[0].Bars[0] != (bar{
+			X: 0, Width: 500, Class: "no", Address: "/r?step=1&tab=steps", Title: "1 test no, 0ms",
+			steps: 1,
+		}) || all[1].Bars[0].X != 500 || len(marks) != 5 {
 		t.Errorf("two steps are %+v with %q", all, marks)
 	}
 	steps = nil
@@ -64,9 +71,19 @@ func TestLanesOfParts(t *testing.T) {
 	p.take(fsm.Event{Kind: fsm.EventLoopResume, Time: at(900)}, visit, false) // the process was killed after 700
 	item(fsm.EventItemStart, 910, 3, "3", "")
 	p.reach(at(1000))
-	p.take(fsm.Event{Kind: fsm.EventBranchStart, Time: at(950), Depth: 0, Fields: []fsm.Field{{Key: "branch", Value: "lint"}}}, &inspect.Visit{State: "both", Index: 1}, false)
-	p.take(fsm.Event{Kind: fsm.EventBranchEnd, Time: at(1000), Depth: 0, Fields: []fsm.Field{{Key: "branch", Value: "lint"}, {Key: "verdict", Value: "no"}}}, &inspect.Visit{State: "both", Index: 1}, false)
-	steps := []step{{number: "1", path: "work", begin: 0, end: 950, over: true}, {number: "2", path: "both", begin: 950, end: 1000, over: true}}
+	p.take(fsm.Event{
+		Kind: fsm.EventBranchStart, Time: at(950), Depth: 0,
+		Fields: []fsm.Field{{Key: "branch", Value: "lint"}},
+	}, &inspect.Visit{State: "both", Index: 1}, false)
+	p.take(fsm.Event{
+		Kind: fsm.EventBranchEnd, Time: at(1000), Depth: 0,
+		Fields: []fsm.Field{{Key: "branch", Value: "lint"}, {Key: "verdict", Value: "no"}},
+	},
+		&inspect.Visit{State: "both", Index: 1}, false)
+	steps := []step{
+		{number: "1", path: "work", begin: 0, end: 950, over: true},
+		{number: "2", path: "both", begin: 950, end: 1000, over: true},
+	}
 	all, _ := lanes(steps, p.of(0, 2), 0, "/r")
 	var got strings.Builder
 	for _, l := range all {
@@ -121,7 +138,8 @@ func TestLanesShowWaitsAndAttempts(t *testing.T) {
 	for _, b := range all[0].Over {
 		fmt.Fprintf(&got, "%d+%d %s %s\n", b.X, b.Width, b.Class, b.Title)
 	}
-	if want := "100+300 wait ask: waiting, 300ms\n400+3 try ask: attempt 2\n600+400 wait ask: waiting, 400ms\n"; got.String() != want || len(all) != 1 {
+	if want := "100+300 wait ask: waiting, 300ms\n400+3 try ask: attempt 2\n" +
+		"600+400 wait ask: waiting, 400ms\n"; got.String() != want || len(all) != 1 {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 	}
 }
@@ -151,9 +169,15 @@ func TestDecidingStepIsRed(t *testing.T) {
 		{number: "2", path: "report", over: true, exited: true},
 	}}
 	for _, e := range []fsm.Event{
-		{Kind: fsm.EventStateEnter, Fields: []fsm.Field{{Key: "state", Value: "test"}, {Key: "iteration", Value: int64(1)}}},
+		{
+			Kind:   fsm.EventStateEnter,
+			Fields: []fsm.Field{{Key: "state", Value: "test"}, {Key: "iteration", Value: int64(1)}},
+		},
 		{Kind: fsm.EventEvaluate, Fields: []fsm.Field{{Key: "verdict", Value: "no"}}},
-		{Kind: fsm.EventStateEnter, Fields: []fsm.Field{{Key: "state", Value: "report"}, {Key: "iteration", Value: int64(2)}}},
+		{
+			Kind:   fsm.EventStateEnter,
+			Fields: []fsm.Field{{Key: "state", Value: "report"}, {Key: "iteration", Value: int64(2)}},
+		},
 		{Kind: fsm.EventActionComplete, Fields: []fsm.Field{{Key: "exit_code", Value: int64(0)}}},
 	} {
 		c.account.Take(e)
@@ -189,7 +213,10 @@ func TestFailedStepIsRed(t *testing.T) {
 	if c.markFatal(run); classes() != "no no no no yes " {
 		t.Errorf("the steps of the run that completed are %s", classes())
 	}
-	for verdict, class := range map[string]string{"yes": "yes", "target": "yes", "no": "no", "ready": "no", "error": "bad", "timeout": "bad"} {
+	for verdict, class := range map[string]string{
+		"yes": "yes", "target": "yes", "no": "no", "ready": "no",
+		"error": "bad", "timeout": "bad",
+	} {
 		if got := classOf(verdict, true); got != class {
 			t.Errorf("%s is %s, not %s", verdict, got, class)
 		}
@@ -201,7 +228,8 @@ func TestChipsAreTheOutcomes(t *testing.T) {
 	t.Parallel()
 	for _, word := range inspect.Words() {
 		// shown as another word
-		if !slices.Contains(slices.Concat(chips, rareChips), word) && !strings.HasPrefix(word, "awaiting") && word != "user_stopped" {
+		if !slices.Contains(slices.Concat(chips, rareChips), word) && !strings.HasPrefix(word, "awaiting") &&
+			word != "user_stopped" {
 			t.Errorf("no run can be chosen by %s", word)
 		}
 	}
@@ -211,7 +239,8 @@ func TestChipsAreTheOutcomes(t *testing.T) {
 func TestUnknownCost(t *testing.T) {
 	t.Parallel()
 	for want, cost := range map[string]inspect.Cost{
-		"": {}, "$0.1000": {CostUSD: 0.1, Prompts: 1}, "unknown": {Unknown: 1, Prompts: 1}, ">$0.1000": {CostUSD: 0.1, Unknown: 1, Prompts: 1},
+		"": {}, "$0.1000": {CostUSD: 0.1, Prompts: 1}, "unknown": {Unknown: 1, Prompts: 1},
+		">$0.1000":          {CostUSD: 0.1, Unknown: 1, Prompts: 1},
 		"unknown ≤ $0.5000": {Unknown: 1, Bounded: 1, UnknownUSD: 0.5, Prompts: 1},
 	} {
 		if got := (costOf{spent: cost}).Text(); got != want {

@@ -42,8 +42,10 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 		s.answerHook(w, r, name, http.StatusNotFound, api.Refused{Error: why})
 		return
 	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") {
-		s.answerHook(w, r, name, http.StatusUnsupportedMediaType, api.Refused{Error: "expected JSON: choose the content type application/json where the webhook is set up"})
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" &&
+		!strings.HasSuffix(kind, "+json") {
+		s.answerHook(w, r, name, http.StatusUnsupportedMediaType,
+			api.Refused{Error: "expected JSON: choose the content type application/json where the webhook is set up"})
 		return
 	}
 	body, err := io.ReadAll(r.Body)
@@ -89,7 +91,8 @@ func is[E error](err error) bool {
 // answerHook answers the sender, and leaves a line for the audit. The event in it is what the sender says; of a
 // signature that is wrong too.
 func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, name string, status int, answer any) {
-	s.tell(r, "webhook", "name", name, "event", cmp.Or(r.Header.Get("X-Loops-Event"), r.Header.Get("X-GitHub-Event")), "result", http.StatusText(status))
+	s.tell(r, "webhook", "name", name, "event", cmp.Or(r.Header.Get("X-Loops-Event"), r.Header.Get("X-GitHub-Event")),
+		"result", http.StatusText(status))
 	writeJSON(w, status, answer)
 }
 
@@ -139,7 +142,10 @@ func (t sender) once(ctx context.Context, to, from string, do func(*Session) err
 func (t sender) Answer(ctx context.Context, to, question, choice, from string) error {
 	return t.once(ctx, to, from, func(s *Session) error {
 		words := strings.Fields(from) // all deliveries of one webhook are one person
-		_, err := s.Answer(ctx, to, engine.Answer{Address: question, Choice: choice, Confirmed: true, From: from, Person: strings.Join(words[:min(len(words), 2)], " "), Fields: map[string]string{}})
+		_, err := s.Answer(ctx, to, engine.Answer{
+			Address: question, Choice: choice, Confirmed: true, From: from,
+			Person: strings.Join(words[:min(len(words), 2)], " "), Fields: map[string]string{},
+		})
 		return err
 	})
 }

@@ -25,8 +25,9 @@ type WorkerMetrics struct {
 	Say    func(line string)
 }
 
-// Open answers at /metrics, for those who may read the metrics of the project, and sends metrics where a collector is named,
-// until ctx ends. wait returns when nothing of that is at work any more. An error is a [WrongSettingsError].
+// Open answers at /metrics, for those who may read the metrics of the project, and sends metrics where a
+// collector is named, until ctx ends. wait returns when nothing of that is at work any more. An error is a
+// [WrongSettingsError].
 func (m *WorkerMetrics) Open(ctx context.Context) (wait func(), err error) {
 	var all sync.WaitGroup
 	if m.Listen != "" {
@@ -41,7 +42,10 @@ func (m *WorkerMetrics) Open(ctx context.Context) (wait func(), err error) {
 }
 
 func (m *WorkerMetrics) feed() *telemetry.Feed {
-	return &telemetry.Feed{Meter: &telemetry.Meter{}, Project: m.Name, Since: time.Now(), Queue: m.Queue, Only: m.Has, At: m.At}
+	return &telemetry.Feed{
+		Meter: &telemetry.Meter{}, Project: m.Name, Since: time.Now(), Queue: m.Queue, Only: m.Has,
+		At: m.At,
+	}
 }
 
 // serve answers at /metrics and /healthz, and at no other address.

@@ -13,8 +13,14 @@ func TestHighlighted(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"name: fix # a loop\n", `<K>name</K>: fix<C> # a loop</C>`},
 		{"max_steps: 40\n", `<K>max_steps</K>:<N> 40</N>`},
-		{"  check: {action: \"a # b\", next: done}\n", `  <K>check</K>: {<K>action: </K><S>"a # b"</S>, <K>next: </K>done}`},
-		{"action: |\n  echo a: b # c\n\n  true\nnext: x\n", "<K>action</K>: |\n  echo a: b # c\n\n  true\n<K>next</K>: x"},
+		{
+			"  check: {action: \"a # b\", next: done}\n",
+			`  <K>check</K>: {<K>action: </K><S>"a # b"</S>, <K>next: </K>done}`,
+		},
+		{
+			"action: |\n  echo a: b # c\n\n  true\nnext: x\n",
+			"<K>action</K>: |\n  echo a: b # c\n\n  true\n<K>next</K>: x",
+		},
 		{"- 'it''s'\n", `- <S>'it''s'</S>`},
 		{"  - when: a > 1\n", `  - <K>when</K>: a > 1`},
 		{"action: echo http://x:80 <b>\n", `<K>action</K>: echo http://x:80 <b>`},

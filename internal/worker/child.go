@@ -129,7 +129,8 @@ func (h Handover) Begin(ctx context.Context, env []string) (*Child, ChildStart, 
 		return nil, start, &EarlyError{code, said, c.reason}
 	case <-ctx.Done():
 		_ = c.Process.Signal(syscall.SIGTERM) // before it is on record that undoes it
-		return nil, ChildStart{}, errors.New("the run was not on record within " + humanize.Duration(recordWait) + " and was stopped")
+		return nil, ChildStart{}, errors.New("the run was not on record within " + humanize.Duration(recordWait) +
+			" and was stopped")
 	}
 }
 

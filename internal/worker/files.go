@@ -51,7 +51,9 @@ func carrierOf(ctx context.Context, p *project.Project, env []string) (*carrier,
 		if c.Files.Mode != "" {
 			why = "files.mode is git"
 		}
-		return nil, engine.Refuse(engine.Usage, "%s, and files.remote is not set: start the worker in a checkout of the project without files.mode: git, or set files.remote to a repository of git in %s", why, p.Short(p.Layers.User))
+		return nil, engine.Refuse(engine.Usage, "%s, and files.remote is not set: start the worker in a checkout of "+
+			"the project without files.mode: git, or set files.remote to a repository of git in %s", why,
+			p.Short(p.Layers.User))
 	}
 	return openCarrier(ctx, p, c.Files, env)
 }
@@ -59,7 +61,8 @@ func carrierOf(ctx context.Context, p *project.Project, env []string) (*carrier,
 func openCarrier(ctx context.Context, p *project.Project, f config.Files, env []string) (*carrier, error) {
 	machine := config.StateDir(func(name string) (string, bool) { return project.LookEnv(env, name) }, "files")
 	if machine == "" {
-		return nil, engine.Refuse(engine.Failed, "the home folder is not known, where the files of runs are kept: set HOME or XDG_STATE_HOME")
+		return nil, engine.Refuse(engine.Failed, "the home folder is not known, where the files of runs are kept: "+
+			"set HOME or XDG_STATE_HOME")
 	}
 	if err := os.MkdirAll(machine, 0o700); err != nil {
 		return nil, err
@@ -73,7 +76,9 @@ func openCarrier(ctx context.Context, p *project.Project, f config.Files, env []
 }
 
 // send has the process of a run find the files, which are on this machine when it returns.
-func (c *carrier) send(ctx context.Context, h *Handover, store persistence.Store, p persistence.Placed, asked *engine.FilesRequest) error {
+func (c *carrier) send(ctx context.Context, h *Handover, store persistence.Store, p persistence.Placed,
+	asked *engine.FilesRequest,
+) error {
 	f := &ChildFiles{GitTimeout: c.limit, Remote: c.Remote, Machine: c.machine, Run: string(p.Run), Include: c.Include}
 	if asked != nil {
 		f.Commit, f.Folder = asked.Commit, asked.Folder
@@ -107,7 +112,8 @@ func (w *worker) sayLeft(ctx context.Context, id persistence.ID) {
 	kept, err := engine.RecordedFiles(ctx, w.store, id)
 	w.trouble(err)
 	if kept.Left != "" {
-		w.Say("Run %s: not kept for other machines, and removed with its work tree when it is completed: %s.", id, kept.Left)
+		w.Say("Run %s: not kept for other machines, and removed with its work tree when it is completed: %s.", id,
+			kept.Left)
 	}
 }
 
@@ -153,7 +159,8 @@ func Settle(ctx context.Context, h *Handover, env []string) (*Keeper, error) {
 		return nil, nil
 	}
 	if f.Folder != "" && !filepath.IsLocal(f.Folder) {
-		return nil, engine.Refuse(engine.Usage, "the folder %s of the project is not in the repository", humanize.Quote(f.Folder))
+		return nil, engine.Refuse(engine.Usage, "the folder %s of the project is not in the repository",
+			humanize.Quote(f.Folder))
 	}
 	m, err := git.OpenMirror(ctx, git.Command(env, f.GitTimeout), f.Machine, f.Remote)
 	if err != nil {
@@ -175,7 +182,8 @@ func Settle(ctx context.Context, h *Handover, env []string) (*Keeper, error) {
 	}
 	defer top.Close()
 	if info, err := top.Stat(filepath.Join(f.Folder, project.Folder)); err != nil || !info.IsDir() {
-		return nil, errors.Join(engine.Refuse(engine.NotFound, "commit %.12s of %s has no folder %s", f.Commit, f.Remote, filepath.Join(f.Folder, project.Folder)), tree.Close())
+		return nil, errors.Join(engine.Refuse(engine.NotFound, "commit %.12s of %s has no folder %s", f.Commit,
+			f.Remote, filepath.Join(f.Folder, project.Folder)), tree.Close())
 	}
 	return &Keeper{tree, m}, nil
 }
@@ -210,7 +218,8 @@ func (k *Keeper) Forget(p *project.Project, env []string) func(context.Context, 
 			runs[i] = string(id)
 		}
 		if err := m.ForgetAll(ctx, runs); err != nil {
-			return engine.Refuse(engine.Failed, "the runs are removed; what is kept of their files is not: %s. To see it: git ls-remote %s 'refs/loops/*'", humanize.OneLine(err), m.Remote)
+			return engine.Refuse(engine.Failed, "the runs are removed; what is kept of their files is not: %s. To "+
+				"see it: git ls-remote %s 'refs/loops/*'", humanize.OneLine(err), m.Remote)
 		}
 		return nil
 	}
@@ -221,7 +230,8 @@ func filesOf(ctx context.Context, p *project.Project, env []string, warn engine.
 	git := git.Command(env, engine.GitWait(p))
 	commit, err := git(ctx, p.Dir, nil, "rev-parse", "--verify", "-q", "HEAD^{commit}")
 	if err != nil {
-		return nil, engine.Refuse(engine.Usage, "files.mode is git, and %s has no commit of git: commit the project and push it, or leave files.mode out", p.Short(p.Dir))
+		return nil, engine.Refuse(engine.Usage, "files.mode is git, and %s has no commit of git: commit the project "+
+			"and push it, or leave files.mode out", p.Short(p.Dir))
 	}
 	folder, err := git(ctx, p.Dir, nil, "rev-parse", "--show-prefix")
 	if err != nil {
@@ -235,7 +245,8 @@ func filesOf(ctx context.Context, p *project.Project, env []string, warn engine.
 		warn.Say("there are changes that are not in commit %.12s: the run begins without them", commit)
 	}
 	if remotes, err := git(ctx, p.Dir, nil, "branch", "-r", "--contains", commit); err == nil && remotes == "" {
-		warn.Say("commit %.12s is on no branch of a remote that this checkout knows of: push it, or no worker can begin the run", commit)
+		warn.Say("commit %.12s is on no branch of a remote that this checkout knows of: push it, or no worker can "+
+			"begin the run", commit)
 	}
 	return &engine.FilesRequest{Commit: commit, Folder: filepath.Clean(folder)}, nil
 }

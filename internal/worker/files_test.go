@@ -43,7 +43,8 @@ func TestSettleOutside(t *testing.T) {
 	commit := git("rev-parse", "HEAD")
 	machine := t.TempDir()
 	for folder, want := range map[string]string{
-		"in": "", "": "has no folder .loops", "link": "has no folder link/.loops", "../in": "is not in the repository", "/in": "is not in the repository",
+		"in": "", "": "has no folder .loops", "link": "has no folder link/.loops",
+		"../in": "is not in the repository", "/in": "is not in the repository",
 	} {
 		h := Handover{Files: &ChildFiles{Remote: remote, Machine: machine, Run: "run", Commit: commit, Folder: folder}}
 		k, err := Settle(t.Context(), &h, env)

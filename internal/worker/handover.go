@@ -22,15 +22,18 @@ const HandoverVersion = 1
 // and how the run is shown. It goes through a pipe: every user of the machine can read the arguments of a
 // process, and a file could stay behind. The environment, which only its user can read, is inherited.
 type Handover struct {
-	Version int            `json:"version"`
-	Dir     string         `json:"dir"`               // working directory, absolute
-	Project string         `json:"project,omitempty"` // as -C says
-	Store   string         `json:"store,omitempty"`   // as --store says
-	View    ChildView      `json:"view"`
-	Log     bool           `json:"log,omitempty"`   // what the run says is kept in a log: no one else reads it once the run is on record
-	Bound   bool           `json:"bound,omitempty"` // the run stops, so that it can be resumed, when the process that handed it over ends
-	Files   *ChildFiles    `json:"files,omitempty"` // nil = they are in Dir
-	Words   []string       `json:"words,omitempty"` // a command line that asks for the same; messages quote it, and nothing reads it
+	Version int       `json:"version"`
+	Dir     string    `json:"dir"`               // working directory, absolute
+	Project string    `json:"project,omitempty"` // as -C says
+	Store   string    `json:"store,omitempty"`   // as --store says
+	View    ChildView `json:"view"`
+	// what the run says is kept in a log: no one else reads it once the run is on record
+	Log bool `json:"log,omitempty"`
+	// the run stops, so that it can be resumed, when the process that handed it over ends
+	Bound bool        `json:"bound,omitempty"`
+	Files *ChildFiles `json:"files,omitempty"` // nil = they are in Dir
+	// a command line that asks for the same; messages quote it, and nothing reads it
+	Words   []string       `json:"words,omitempty"`
 	Request engine.Request `json:"request"`
 }
 
@@ -84,7 +87,8 @@ func ReadHandover(r io.Reader) (h Handover, err error) {
 		return h, fmt.Errorf("what was asked for cannot be read: %w", err)
 	}
 	if form.Version != HandoverVersion {
-		return h, fmt.Errorf("it was asked for in version %d, and this program reads version %d: another version of loops was installed meanwhile; start again what asked for the run", form.Version, HandoverVersion)
+		return h, fmt.Errorf("it was asked for in version %d, and this program reads version %d: another version of "+
+			"loops was installed meanwhile; start again what asked for the run", form.Version, HandoverVersion)
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

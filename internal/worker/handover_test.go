@@ -80,10 +80,12 @@ func fill(t *testing.T, v reflect.Value, request string) {
 func TestHandoverThatIsNotUnderstood(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		``:                                     "what was asked for cannot be read: unexpected end of JSON input",
-		`{"version":2,"request":{"start":{}}}`: "asked for in version 2, and this program reads version 1: another version of loops was installed meanwhile",
-		`{"request":{"start":{}}}`:             "asked for in version 0",
-		`{"version":1,"request":{}}`:           "a request is one of start, resume and fork, and this one is 0 of them",
+		``: "what was asked for cannot be read: unexpected end of JSON input",
+		`{"version":2,"request":{"start":{}}}`: "asked for in version 2, and this program reads version 1: another " +
+			"version of loops was installed meanwhile",
+		`{"request":{"start":{}}}`: "asked for in version 0",
+		`{"version":1,"request":{}}`: "a request is one of start, resume and fork, and " +
+			"this one is 0 of them",
 		`{"version":1,"request":{"start":{},"resume":{}}}`:        "this one is 2 of them",
 		`{"version":1,"request":{"start":{}},"force":true}`:       `unknown field "force"`,
 		`{"version":1,"request":{"start":{"lop":"x"}}}`:           `unknown field "lop"`,

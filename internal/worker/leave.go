@@ -16,7 +16,9 @@ import (
 
 // leave decides about a run whose process ended: whether this worker carries it again, and otherwise whether the job is
 // over. before is the state of the run when the process began, now its state. err is why no process began.
-func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code int, said string, err error) (again, over bool) {
+func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code int, said string,
+	err error,
+) (again, over bool) {
 	id, after := now.Run, context.WithoutCancel(ctx)
 	found := func(f persistence.Finding) {
 		if err := w.store.Found(after, id, f); err != nil {
@@ -37,7 +39,8 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 		}
 		return false, true
 	}
-	moved := now.State.Status != before.State.Status || now.State.Step != before.State.Step || now.State.Segment != before.State.Segment
+	moved := now.State.Status != before.State.Status || now.State.Step != before.State.Step ||
+		now.State.Segment != before.State.Segment
 	if stand == trigger.Parks || moved && now.State.Status == persistence.Awaiting {
 		found(persistence.Finding{Open: true, After: w.wakes(after, id)})
 		w.Say("Run %s is parked where it waits.", id)
@@ -88,14 +91,15 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 	return false, true
 }
 
-// restOfRemote is how long a run rests whose repository cannot be reached, and restOfRefused is it where that refuses its login.
+// restOfRemote is how long a run rests whose repository cannot be reached, and restOfRefused is it where that
+// refuses its login.
 const (
 	restOfRemote  = 5 * time.Second
 	restOfRefused = 5 * time.Minute
 )
 
-// unfetched suspends a run whose files cannot be fetched because a login is refused, and returns what is to be known of it. People
-// are notified once for all runs that wait for the same.
+// unfetched suspends a run whose files cannot be fetched because a login is refused, and returns what is to be
+// known of it. People are notified once for all runs that wait for the same.
 func (w *worker) unfetched(ctx context.Context, p persistence.Placed, away *git.AwayError) persistence.Finding {
 	o, recorded, err := engine.SuspendUnfetched(ctx, w.store, w.project, p.State, away)
 	if err != nil {

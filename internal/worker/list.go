@@ -48,7 +48,8 @@ func Drain(ctx context.Context, p *project.Project, workers []string, by string)
 			return asked, records.Failed(err)
 		}
 		if !found {
-			return asked, engine.Refuse(engine.NotFound, "there is no worker %s%s", humanize.Quote(id), nearest(ctx, store, id))
+			return asked, engine.Refuse(engine.NotFound, "there is no worker %s%s", humanize.Quote(id),
+				nearest(ctx, store, id))
 		}
 		asked = append(asked, id)
 	}

@@ -20,7 +20,8 @@ func (w *worker) requestOf(p persistence.Placed) (r engine.Request, files *engin
 	}
 	// loops submit records both; without them any definition that is here would do
 	if p.Hash == "" || start.Hash != p.Hash {
-		return r, nil, nil, fmt.Errorf("what was submitted as run %s does not say which definition it is about: submit it again", p.Run)
+		return r, nil, nil,
+			fmt.Errorf("what was submitted as run %s does not say which definition it is about: submit it again", p.Run)
 	}
 	start.Shipped, unaccepted, err = w.shipped(start.Shipped)
 	if err != nil {
@@ -50,9 +51,11 @@ func (w *worker) shipped(s *engine.Shipped) (accepted *engine.Shipped, unaccepte
 	case errors.Is(err, config.ErrForged):
 		return nil, nil, errors.New("the definition that came with it was changed after it was signed")
 	case w.accept.Mode != config.AcceptSigned:
-		return nil, errors.New("it came signed by " + s.Signature.Key + ", and dispatch.accept of this worker is not signed"), nil
+		return nil, errors.New("it came signed by " + s.Signature.Key +
+			", and dispatch.accept of this worker is not signed"), nil
 	case err != nil:
-		return nil, errors.New("it came signed by " + s.Signature.Key + ", which is not in dispatch.keys of this worker"), nil
+		return nil, errors.New("it came signed by " + s.Signature.Key +
+			", which is not in dispatch.keys of this worker"), nil
 	}
 	return s, nil, nil
 }

@@ -17,11 +17,21 @@ func TestRequestWithoutHash(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, hash, request, want string }{
 		{"as submit records it", "abc", `{"loop": "x", "hash": "abc"}`, ""},
-		{"no hash", "", `{"loop": "x"}`, "what was submitted as run r does not say which definition it is about: submit it again"},
-		{"no hash in the request", "abc", `{"loop": "x"}`, "what was submitted as run r does not say which definition it is about: submit it again"},
-		{"another one in the request", "abc", `{"loop": "x", "hash": "abd"}`, "what was submitted as run r does not say which definition it is about: submit it again"},
+		{"no hash", "", `{"loop": "x"}`, "what was submitted as run r does not say which definition it is about: " +
+			"submit it again"},
+		{
+			"no hash in the request", "abc", `{"loop": "x"}`,
+			"what was submitted as run r does not say which definition it is about: submit it again",
+		},
+		{
+			"another one in the request", "abc", `{"loop": "x", "hash": "abd"}`,
+			"what was submitted as run r does not say which definition it is about: submit it again",
+		},
 	} {
-		p := persistence.Placed{Job: persistence.Job{Run: "r", Hash: c.hash, Request: []byte(c.request)}, State: persistence.Run{Status: persistence.Queued}}
+		p := persistence.Placed{
+			Job:   persistence.Job{Run: "r", Hash: c.hash, Request: []byte(c.request)},
+			State: persistence.Run{Status: persistence.Queued},
+		}
 		r, _, _, err := (&worker{}).requestOf(p)
 		got := ""
 		if err != nil {
@@ -66,12 +76,26 @@ func TestShipped(t *testing.T) {
 	}{
 		{"none", config.AcceptSigned, nil, false, "", ""},
 		{"by a known key", config.AcceptSigned, sign("name: fix"), true, "", ""},
-		{"by a known key, where none is accepted", "", sign("name: fix"), false, "it came signed by " + known + ", and dispatch.accept of this worker is not signed", ""},
-		{"by another key", config.AcceptSigned, signOther("name: fix"), false, "it came signed by " + other + ", which is not in dispatch.keys of this worker", ""},
-		{"changed", config.AcceptSigned, &forged, false, "", "the definition that came with it was changed after it was signed"},
-		{"changed, where none is accepted", config.AcceptCheckout, &forged, false, "", "the definition that came with it was changed after it was signed"},
-		{"another key under the name of a known one", config.AcceptSigned, &claimed, false, "", "the definition that came with it was changed after it was signed"},
-		{"not signed", config.AcceptSigned, &engine.Shipped{Text: "name: fix"}, false, "", "the definition that came with it was changed after it was signed"},
+		{"by a known key, where none is accepted", "", sign("name: fix"), false, "it came signed by " + known +
+			", and dispatch.accept of this worker is not signed", ""},
+		{"by another key", config.AcceptSigned, signOther("name: fix"), false, "it came signed by " + other +
+			", which is not in dispatch.keys of this worker", ""},
+		{
+			"changed", config.AcceptSigned, &forged, false, "",
+			"the definition that came with it was changed after it was signed",
+		},
+		{
+			"changed, where none is accepted", config.AcceptCheckout, &forged, false, "",
+			"the definition that came with it was changed after it was signed",
+		},
+		{
+			"another key under the name of a known one", config.AcceptSigned, &claimed, false, "",
+			"the definition that came with it was changed after it was signed",
+		},
+		{
+			"not signed", config.AcceptSigned, &engine.Shipped{Text: "name: fix"}, false, "",
+			"the definition that came with it was changed after it was signed",
+		},
 	} {
 		w := &worker{accept: config.Accept{Mode: c.mode, Keys: []string{known}}}
 		text, err := json.Marshal(engine.StartRequest{Loop: "fix", Hash: "abc", Shipped: c.shipped})
@@ -79,7 +103,11 @@ func TestShipped(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, status := range []persistence.Status{persistence.Queued, persistence.Interrupted} {
-			r, _, unaccepted, err := w.requestOf(persistence.Placed{Job: persistence.Job{Run: "r", Hash: "abc", Request: text}, State: persistence.Run{Status: status}})
+			r, _, unaccepted,
+				err := w.requestOf(persistence.Placed{
+				Job:   persistence.Job{Run: "r", Hash: "abc", Request: text},
+				State: persistence.Run{Status: status},
+			})
 			fail := ""
 			if err != nil {
 				fail = err.Error()
@@ -89,7 +117,8 @@ func TestShipped(t *testing.T) {
 				because = unaccepted.Error()
 			}
 			used := r.Start != nil && r.Start.Shipped != nil || r.Resume != nil && r.Resume.Shipped != nil
-			if used != c.used || because != c.unaccepted || !strings.HasPrefix(fail, c.fail) || (c.fail == "") != (fail == "") {
+			if used != c.used || because != c.unaccepted || !strings.HasPrefix(fail, c.fail) ||
+				(c.fail == "") != (fail == "") {
 				t.Errorf("%s, %s: used %v, unaccepted %q, error %q", c.name, status, used, because, fail)
 			}
 		}

@@ -28,7 +28,8 @@ func (w *worker) schedules(ctx context.Context) {
 			defer e.Close()
 			start := *r.Start
 			start.Lock = engine.Lock{} // a worker tries again where the scope is taken
-			run, err := Submit(ctx, e, start, persistence.Job{Queue: trigger.DefaultQueue, Priority: trigger.DefaultPriority})
+			run, err := Submit(ctx, e, start,
+				persistence.Job{Queue: trigger.DefaultQueue, Priority: trigger.DefaultPriority})
 			return string(run.ID), err
 		},
 		Say: func(text string) { w.Say("%s", text) },

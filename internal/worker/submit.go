@@ -19,7 +19,8 @@ func Submit(ctx context.Context, e *engine.Engine, r engine.StartRequest, j pers
 		return persistence.Run{}, engine.Misuse(engine.OpSubmit, "%s", err)
 	}
 	if j.Priority < trigger.FirstPriority || j.Priority > trigger.LastPriority {
-		return persistence.Run{}, engine.Misuse(engine.OpSubmit, "priority %d: expected 1 (first) to 4 (last)", j.Priority)
+		return persistence.Run{}, engine.Misuse(engine.OpSubmit, "priority %d: expected 1 (first) to 4 (last)",
+			j.Priority)
 	}
 	limits, err := limitsOf(e.Project())
 	if err != nil {
@@ -69,7 +70,9 @@ func place(ctx context.Context, p *project.Project, limits trigger.QueueLimits, 
 // other one, with its labels, key, priority and locks. Where files travel, the new run begins with those that
 // the other one kept last. done is false where the request is no retry, or the run was not submitted or cannot
 // be found: then nothing was done.
-func Retry(ctx context.Context, e *engine.Engine, r engine.ForkRequest) (run persistence.Run, j persistence.Job, done bool, err error) {
+func Retry(ctx context.Context, e *engine.Engine, r engine.ForkRequest) (run persistence.Run, j persistence.Job,
+	done bool, err error,
+) {
 	if !r.Retry {
 		return run, j, false, nil
 	}
@@ -136,7 +139,10 @@ func ParseAt(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(d), nil
 	}
-	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"} {
+	for _, form := range []string{
+		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04",
+		"2006-01-02",
+	} {
 		if at, err := time.ParseInLocation(form, text, now.Location()); err == nil {
 			return at, nil
 		}

@@ -37,8 +37,9 @@ type Options struct {
 	// Carried learns which runs the worker has; nil = no one asks.
 	Carried *Carried
 
-	// Suspended learns of the first run that this worker could not have begin or continue because a login is refused; recorded is
-	// whether its record says so. nil = no one asks. It may be called by several goroutines at once.
+	// Suspended learns of the first run that this worker could not have begin or continue because a login is
+	// refused; recorded is whether its record says so. nil = no one asks. It may be called by several
+	// goroutines at once.
 	Suspended func(r persistence.Run, o fsm.Outcome, recorded bool)
 
 	// Say logs what the worker does, a line each. It may be called by several goroutines at once.
@@ -85,7 +86,8 @@ func Open(ctx context.Context, p *project.Project) (*project.Records, persistenc
 	}
 	store, ok := records.Store.(persistence.Placer)
 	if !ok {
-		return nil, nil, nil, errors.Join(engine.Refuse(engine.Usage, "%s", persistence.ErrNoWorkers), records.Close(), queue.Close())
+		return nil, nil, nil, errors.Join(engine.Refuse(engine.Usage, "%s", persistence.ErrNoWorkers),
+			records.Close(), queue.Close())
 	}
 	return records, store, queue, nil
 }
@@ -125,15 +127,19 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 		return engine.Refuse(engine.Usage, "dispatch.accept is signed, and dispatch.keys names no key")
 	}
 	w := &worker{
-		Options: o, project: p, limits: limits, files: files, mode: mode, accept: settings.Accept, store: store, queue: queue, lease: store.LeaseTime(), look: make(chan struct{}, 1), changed: make(chan struct{}, 1), more: make(chan string, 16),
-		runs: make(map[persistence.ID]bool), left: make(map[persistence.ID]time.Time), notes: make(map[persistence.ID]string),
+		Options: o, project: p, limits: limits, files: files, mode: mode, accept: settings.Accept, store: store,
+		queue: queue, lease: store.LeaseTime(), look: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+		more: make(chan string, 16),
+		runs: make(map[persistence.ID]bool), left: make(map[persistence.ID]time.Time),
+		notes: make(map[persistence.ID]string),
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		return err
 	}
 	w.state = persistence.WorkerState{
-		ID: fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6]), Host: host, PID: os.Getpid(), Queue: o.Queue, Labels: o.Labels, Slots: o.Slots,
+		ID: fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6]), Host: host, PID: os.Getpid(), Queue: o.Queue,
+		Labels: o.Labels, Slots: o.Slots,
 		Version: o.Version, Since: time.Now(),
 	}
 	if err := w.announce(ctx, records.Passing); err != nil {
@@ -155,7 +161,11 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 		w.Say("It keeps the files of runs in %s.", w.files.Remote)
 		beside.Go(func() { every(side, restOfTrees, nil, func() { w.trouble(w.tidy(side)) }) })
 	}
-	err = queue.Work(ctx, trigger.Subscription{Worker: w.state.ID, Slots: o.Slots, Channels: channels(o.Queue, mode, o.Labels), More: w.more}, w.drive)
+	err = queue.Work(ctx,
+		trigger.Subscription{
+			Worker: w.state.ID, Slots: o.Slots, Channels: channels(o.Queue, mode, o.Labels),
+			More: w.more,
+		}, w.drive)
 	drain()
 	end()
 	beside.Wait()
@@ -266,7 +276,9 @@ func (w *worker) arrange(ctx context.Context) error {
 				}
 			}
 		}
-		return trigger.Arranged(all, queued, func(id string, run persistence.ID) bool { return w.gone(states, id, run) }, w.limits, time.Now()), nil
+		return trigger.Arranged(all, queued, func(id string, run persistence.ID) bool {
+			return w.gone(states, id, run)
+		}, w.limits, time.Now()), nil
 	})
 }
 

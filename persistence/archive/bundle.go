@@ -38,10 +38,13 @@ func bad(text string, args ...any) error { return &Error{fmt.Sprintf(text, args.
 // encodeRun writes what a listing says. Of what differs between stores nothing is kept, nor of the owner.
 func encodeRun(r persistence.Run, d persistence.Digest) []byte {
 	m := value.NewMap(
-		"format", int64(format), "id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "status", string(r.Status), "state", r.State,
-		"step", int64(r.Step), "passes", int64(r.Passes), "max_steps", int64(r.MaxSteps), "started_at", fsm.FormatTime(r.StartedAt),
+		"format", int64(format), "id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "status", string(r.Status),
+		"state", r.State,
+		"step", int64(r.Step), "passes", int64(r.Passes), "max_steps", int64(r.MaxSteps), "started_at",
+		fsm.FormatTime(r.StartedAt),
 		"updated_at", fsm.FormatTime(r.UpdatedAt), "elapsed_ns", int64(r.Elapsed), "ended", r.Ended, "error", r.Error,
-		"rate_limited", r.Limited, "refused", r.Refused, "archived", r.Archived, "foreign", r.Foreign, "reconciled_at", "", "why", r.Why,
+		"rate_limited", r.Limited, "refused", r.Refused, "archived", r.Archived, "foreign", r.Foreign,
+		"reconciled_at", "", "why", r.Why,
 		"continuation", r.Continuation, "file", r.File, "sha256", r.SHA256, "segment", int64(r.Segment), "options", nil,
 		"events", int64(d.Events), "digest", d.Hash,
 	)
@@ -78,15 +81,23 @@ func decodeRun(text []byte) (r persistence.Run, d persistence.Digest, err error)
 	}
 	f := fields{m: m}
 	if n := f.number("format"); f.err == nil && n != format {
-		return r, d, bad("a newer version of loops wrote it, in format %d, and this version reads format %d: use the newer version", n, format)
+		return r, d, bad("a newer version of loops wrote it, in format %d, and this version reads format %d: use "+
+			"the newer version", n, format)
 	}
 	r = persistence.Run{
-		ID: persistence.ID(f.text("id")), RunID: f.text("run_id"), Loop: f.text("loop"), Status: persistence.Status(f.text("status")),
-		State: f.text("state"), Step: int(f.number("step")), Passes: int(f.number("passes")), MaxSteps: int(f.number("max_steps")),
-		StartedAt: f.time("started_at"), UpdatedAt: f.time("updated_at"), Elapsed: time.Duration(f.number("elapsed_ns")), Ended: f.text("ended"),
-		Error: f.text("error"), Message: later[string](&f, "message"), Reason: later[string](&f, "reason"), Limited: f.flag("rate_limited"), Refused: later[bool](&f, "refused"), Archived: f.flag("archived"), Foreign: f.flag("foreign"),
-		Reconciled: f.time("reconciled_at"), Why: f.text("why"), Continuation: f.text("continuation"), File: f.text("file"),
-		SHA256: f.text("sha256"), Segment: int(f.number("segment")), SuspendedBy: later[string](&f, "suspended_by"), Remedy: later[string](&f, "remedy"),
+		ID: persistence.ID(f.text("id")), RunID: f.text("run_id"), Loop: f.text("loop"),
+		Status: persistence.Status(f.text("status")),
+		State:  f.text("state"), Step: int(f.number("step")), Passes: int(f.number("passes")),
+		MaxSteps:  int(f.number("max_steps")),
+		StartedAt: f.time("started_at"), UpdatedAt: f.time("updated_at"),
+		Elapsed: time.Duration(f.number("elapsed_ns")), Ended: f.text("ended"),
+		Error: f.text("error"), Message: later[string](&f, "message"), Reason: later[string](&f, "reason"),
+		Limited: f.flag("rate_limited"), Refused: later[bool](&f, "refused"), Archived: f.flag("archived"),
+		Foreign:    f.flag("foreign"),
+		Reconciled: f.time("reconciled_at"), Why: f.text("why"), Continuation: f.text("continuation"),
+		File:   f.text("file"),
+		SHA256: f.text("sha256"), Segment: int(f.number("segment")), SuspendedBy: later[string](&f, "suspended_by"),
+		Remedy: later[string](&f, "remedy"),
 	}
 	if v, _ := m.Get("options"); v != nil {
 		if r.Options, ok = v.(*value.Map); !ok {

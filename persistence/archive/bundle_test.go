@@ -31,21 +31,35 @@ func recorded(t *testing.T) (*dirstore.Store, persistence.Run, string) {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 11, 21, 10, 34, 5, 123456000, time.UTC)
-	j, err := d.Create(t.Context(), persistence.Spec{Loop: "fix", Definition: []byte("name: fix\n"), StartedAt: at, Options: value.NewMap("max_steps", int64(5))})
+	j, err := d.Create(t.Context(), persistence.Spec{
+		Loop: "fix", Definition: []byte("name: fix\n"), StartedAt: at,
+		Options: value.NewMap("max_steps", int64(5)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: "a", Step: 1, StartedAt: at, Captured: value.NewMap("long", strings.Repeat("é", 50000)), Context: value.NewMap()}
+	s := &fsm.Snapshot{
+		Loop: "fix", Phase: fsm.PhaseActing, Current: "a", Step: 1, StartedAt: at,
+		Captured: value.NewMap("long", strings.Repeat("é", 50000)), Context: value.NewMap(),
+	}
 	work := j.Dir()
 	err = errors.Join(
-		j.Record(t.Context(), &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{{Kind: "state_enter", Time: at}, {Kind: "action_output", Time: at}}}),
-		os.Mkdir(filepath.Join(work, "out"), 0o755), os.WriteFile(filepath.Join(work, "out", "kept é"), []byte("content"), 0o755),
+		j.Record(t.Context(),
+			&fsm.Batch{
+				Snapshot: s, Checkpoint: true,
+				Events: []fsm.Event{{Kind: "state_enter", Time: at}, {Kind: "action_output", Time: at}},
+			}),
+		os.Mkdir(filepath.Join(work, "out"), 0o755),
+		os.WriteFile(filepath.Join(work, "out", "kept é"), []byte("content"), 0o755),
 		os.Symlink("/etc/passwd", filepath.Join(work, "link")), j.Close(t.Context()),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []persistence.Command{{Kind: persistence.CommandPause, Segment: persistence.AnySegment}, {Kind: "answer", Segment: persistence.AnySegment, Args: value.NewMap("text", "é")}} {
+	for _, c := range []persistence.Command{
+		{Kind: persistence.CommandPause, Segment: persistence.AnySegment},
+		{Kind: "answer", Segment: persistence.AnySegment, Args: value.NewMap("text", "é")},
+	} {
 		if _, err := d.Send(t.Context(), j.Run().ID, c); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +176,8 @@ func pack(t *testing.T, parts []part) []byte {
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256([]byte(p.text)), p.Name)
 	}
 	if !own {
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: sumsFile, Size: int64(sums.Len())}); err == nil {
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: sumsFile, Size: int64(sums.Len())}); err ==
+			nil {
 			_, _ = io.WriteString(w, sums.String())
 		}
 	}
@@ -228,19 +243,46 @@ func TestRefused(t *testing.T) {
 		{"of the store", pack(t, plus(file("work/definition.yaml", "1"))), "only a store may use"},
 		{"blob of the store", pack(t, plus(file("work/blobs/00", "1"))), "only a store may use"},
 		{"symlink", pack(t, plus(link(tar.TypeSymlink, "work/a", "/etc/passwd"))), `"work/a" is no regular file`},
-		{"behind a symlink", pack(t, plus(link(tar.TypeSymlink, "work/a", "/tmp"), file("work/a/b", "x"))), `"work/a" is no regular file`},
+		{
+			"behind a symlink", pack(t, plus(link(tar.TypeSymlink, "work/a", "/tmp"), file("work/a/b", "x"))),
+			`"work/a" is no regular file`,
+		},
 		{"hard link", pack(t, plus(link(tar.TypeLink, "work/a", "run.json"))), `"work/a" is no regular file`},
 		{"device", pack(t, plus(link(tar.TypeChar, "work/a", ""))), `"work/a" is no regular file`},
 		{"twice", pack(t, plus(file("work/a", "x"), file("work/a", "y"))), `"work/a" is in it twice`},
-		{"file and folder", pack(t, plus(file("work/a", "x"), file("work/a/b", "y"))), `"work/a/b" is both a file and a folder`},
-		{"a size that is not there", pack(t, plus(part{tar.Header{Typeflag: tar.TypeReg, Name: "work/a", Size: 1 << 50}, "x"})), "holds more than 33554432 bytes"},
+		{
+			"file and folder", pack(t, plus(file("work/a", "x"), file("work/a/b", "y"))),
+			`"work/a/b" is both a file and a folder`,
+		},
+		{
+			"a size that is not there",
+			pack(t, plus(part{tar.Header{Typeflag: tar.TypeReg, Name: "work/a", Size: 1 << 50}, "x"})),
+			"holds more than 33554432 bytes",
+		},
 		{"a bomb", bomb.Bytes(), "holds more than 33554432 bytes"},
 		{"no object", pack(t, append([]part{file(runFile, "[]")}, good[1:]...)), "run.json is no JSON object"},
-		{"of tomorrow", pack(t, changed(0, `"format": 1`, `"format": 2`)), "a newer version of loops wrote it, in format 2, and this version reads format 1: use the newer version"},
-		{"memory of tomorrow", pack(t, changed(2, `"captured": {`, `"format": 3, "captured": {`)), "a newer version of loops wrote it, in format 3, and this version reads format 2: use the newer version"},
-		{"memory with more in it", pack(t, append(changed(0, `"digest": "`, `"digest": "0`)[:2:2], changed(2, `"captured": {`, `"moods": {"a": 1}, "captured": {`)[2:]...)), "a newer version of loops wrote it: this version does not know memory.json: moods; use the newer version"},
-		{"more of the run that counts", pack(t, changed(0, `"state": "a"`, `"mood": "good", "state": "b"`)), "a newer version of loops wrote it: this version does not know run.json: mood; use the newer version"},
-		{"a field of another kind", pack(t, changed(0, `"step": 1`, `"step": "1"`)), "run.json: step is missing, or of the wrong kind"},
+		{
+			"of tomorrow", pack(t, changed(0, `"format": 1`, `"format": 2`)),
+			"a newer version of loops wrote it, in format 2, and this version reads format 1: use the newer version",
+		},
+		{
+			"memory of tomorrow", pack(t, changed(2, `"captured": {`, `"format": 3, "captured": {`)),
+			"a newer version of loops wrote it, in format 3, and this version reads format 2: use the newer version",
+		},
+		{
+			"memory with more in it",
+			pack(t, append(changed(0, `"digest": "`, `"digest": "0`)[:2:2],
+				changed(2, `"captured": {`, `"moods": {"a": 1}, "captured": {`)[2:]...)),
+			"a newer version of loops wrote it: this version does not know memory.json: moods; use the newer version",
+		},
+		{
+			"more of the run that counts", pack(t, changed(0, `"state": "a"`, `"mood": "good", "state": "b"`)),
+			"a newer version of loops wrote it: this version does not know run.json: mood; use the newer version",
+		},
+		{
+			"a field of another kind", pack(t, changed(0, `"step": 1`, `"step": "1"`)),
+			"run.json: step is missing, or of the wrong kind",
+		},
 		{"an id that leads away", pack(t, changed(0, `"id": "fix-`, `"id": "../fix-`)), "run.json names no run"},
 		{"another status", pack(t, changed(0, `"state": "a"`, `"state": "b"`)), "its parts do not belong together"},
 		{"another event", pack(t, changed(3, "state_enter", "state_leave")), "its parts do not belong together"},
@@ -249,7 +291,11 @@ func TestRefused(t *testing.T) {
 		{"no command", pack(t, changed(4, "pause", "stop")), "commands.jsonl is damaged in line 1"},
 		{"commands left out", pack(t, good[:4]), "its parts do not belong together"},
 		{"no memory", pack(t, changed(2, "{", "")), "memory.json is damaged"},
-		{"a text elsewhere", pack(t, changed(2, `"captured": {`, `"captured": {"x": {"$blob": "`+strings.Repeat("0", 64)+`", "bytes": 5}, `)), "memory.json is damaged"},
+		{
+			"a text elsewhere",
+			pack(t, changed(2, `"captured": {`, `"captured": {"x": {"$blob": "`+strings.Repeat("0", 64)+
+				`", "bytes": 5}, `)), "memory.json is damaged",
+		},
 	} {
 		to := t.TempDir()
 		_, err := Open(t.Context(), bytes.NewReader(c.b), to, 32<<20)

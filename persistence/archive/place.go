@@ -129,7 +129,8 @@ func Place(from, work string) error {
 // placeFile gives a file a second name, or a copy where the file system has no second names. Which are copies
 // is on record before they are there: TakeBack does not know them by what they are.
 func placeFile(from, name, to string) error {
-	if err := os.Link(filepath.Join(from, name), to); err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+	if err := os.Link(filepath.Join(from, name), to); err == nil || errors.Is(err, fs.ErrExist) ||
+		errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if _, err := os.Lstat(to); err == nil {
@@ -204,7 +205,9 @@ func TakeBack(from, work string) {
 		ours, err := os.Lstat(filepath.Join(from, name))
 		placed, e2 := os.Lstat(filepath.Join(work, name))
 		// A copy may not have come to its end.
-		if err == nil && e2 == nil && (os.SameFile(ours, placed) || copies[name] && disk.SameContent(filepath.Join(work, name), filepath.Join(from, name), true)) {
+		if err == nil && e2 == nil &&
+			(os.SameFile(ours, placed) || copies[name] &&
+				disk.SameContent(filepath.Join(work, name), filepath.Join(from, name), true)) {
 			_ = os.Remove(filepath.Join(work, name))
 		}
 		for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
@@ -242,7 +245,8 @@ func forgetDead(ctx context.Context, store Records, runs, dir string) bool {
 		return false
 	}
 	var p placing
-	if json.Unmarshal(b, &p) != nil || !p.Run.Valid() || !filepath.IsLocal(p.Work) || strings.ContainsRune(p.Work, filepath.Separator) {
+	if json.Unmarshal(b, &p) != nil || !p.Run.Valid() || !filepath.IsLocal(p.Work) ||
+		strings.ContainsRune(p.Work, filepath.Separator) {
 		return len(b) == 0 || old(dir) // it was about to say what it would place
 	}
 	if p.Store != store.Key() {

@@ -75,7 +75,8 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 		}
 		return z, func() { _ = z.Close() }, nil
 	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(1<<62))
+		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow),
+			zstd.WithDecoderMaxMemory(1<<62))
 		if err != nil {
 			return nil, nil, unreadable(err)
 		}
@@ -117,7 +118,8 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 		return bad("%q is in it twice", name)
 	}
 	if h.Size > u.left {
-		return bad("it holds more than %d bytes when it is unpacked (%q is too large); --max-size raises that", u.limit, name)
+		return bad("it holds more than %d bytes when it is unpacked (%q is too large); --max-size raises that",
+			u.limit, name)
 	}
 	inMemory := name != eventsFile && name != undoFile && !strings.HasPrefix(name, workFolder+"/")
 	if inMemory && h.Size > maxText {
@@ -143,9 +145,11 @@ func checkName(name string) error {
 	switch {
 	case strings.HasPrefix(name, "/") || strings.Contains("/"+name+"/", "/../"):
 		return bad("%q leads out of the archive", name)
-	case path.Clean(name) != name || strings.ContainsAny(name, "\x00\\\n") || !filepath.IsLocal(name) || len(name) > 4096:
+	case path.Clean(name) != name || strings.ContainsAny(name, "\x00\\\n") || !filepath.IsLocal(name) ||
+		len(name) > 4096:
 		return bad("%q is not a valid name of a file in it", name)
-	case name == runFile, name == definitionFile, name == memoryFile, name == eventsFile, name == commandsFile, name == undoFile, name == sumsFile:
+	case name == runFile, name == definitionFile, name == memoryFile, name == eventsFile, name == commandsFile,
+		name == undoFile, name == sumsFile:
 		return nil
 	case !work && isLessonFile(name):
 		return nil

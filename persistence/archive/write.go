@@ -38,12 +38,15 @@ type Written struct {
 }
 
 // Write writes an archive of a run that no process owns to w, compressed with zstd, or else with gzip. work is
-// its working folder, which need not be there, undo a bundle of git with the snapshots of its files; "" = there are none.
-// lessons are the files of memories that it is to hold. A run that changes meanwhile is an error.
-func Write(ctx context.Context, w io.Writer, useZstd bool, s persistence.Source, run persistence.Run, work, undo string, lessons []string) (Written, error) {
+// its working folder, which need not be there, undo a bundle of git with the snapshots of its files; "" = there
+// are none. lessons are the files of memories that it is to hold. A run that changes meanwhile is an error.
+func Write(ctx context.Context, w io.Writer, useZstd bool, s persistence.Source, run persistence.Run,
+	work, undo string, lessons []string,
+) (Written, error) {
 	var z io.WriteCloser = gzip.NewWriter(w)
 	if useZstd {
-		e, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true))
+		e, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window),
+			zstd.WithLowerEncoderMem(true))
 		if err != nil {
 			return Written{}, err
 		}
@@ -214,7 +217,10 @@ func (o *writer) copy(name, from string) error {
 
 // add writes one file, which must have just this length.
 func (o *writer) add(name string, mode fs.FileMode, size int64, r io.Reader) error {
-	err := o.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(mode), Size: size, ModTime: o.at, Format: tar.FormatPAX})
+	err := o.tar.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeReg, Name: name, Mode: int64(mode), Size: size,
+		ModTime: o.at, Format: tar.FormatPAX,
+	})
 	if err != nil {
 		return err
 	}

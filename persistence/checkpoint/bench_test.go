@@ -13,9 +13,13 @@ import (
 
 // conversation is a checkpoint with n messages of about 1 KiB.
 func conversation(n int) *Checkpoint {
-	c := &Checkpoint{Meta: Meta{Run: "r1", Agent: "writer", Prompt: strings.Repeat("do it ", 50)}, Iteration: n, Phases: []string{"plan", "draft"}}
+	c := &Checkpoint{
+		Meta: Meta{Run: "r1", Agent: "writer", Prompt: strings.Repeat("do it ", 50)}, Iteration: n,
+		Phases: []string{"plan", "draft"},
+	}
 	for i := range n {
-		c.Messages = append(c.Messages, json.RawMessage(fmt.Sprintf(`{"role":"user","n":%d,"text":%q}`, i, strings.Repeat("some words ", 90))))
+		c.Messages = append(c.Messages,
+			json.RawMessage(fmt.Sprintf(`{"role":"user","n":%d,"text":%q}`, i, strings.Repeat("some words ", 90))))
 	}
 	return c
 }

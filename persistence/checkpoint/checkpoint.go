@@ -14,7 +14,8 @@ import (
 // Meta says which run a checkpoint is of. Only Run must be set. It must stay the same over restarts. Texts are
 // UTF-8; of others, here and in phases and kinds of events, the bytes that are not come back as U+FFFD.
 type Meta struct {
-	Run       string `json:"run"`                  // id: UTF-8, at most 200 bytes, of which / \ % and control characters count three times
+	// id: UTF-8, at most 200 bytes, of which / \ % and control characters count three times
+	Run       string `json:"run"`
 	Agent     string `json:"agent,omitempty"`      // who does the work
 	Caller    string `json:"caller,omitempty"`     // who asked for it
 	Channel   string `json:"channel,omitempty"`    // where the answer goes
@@ -31,12 +32,14 @@ type Meta struct {
 // A Checkpoint is all that a run needs to continue.
 type Checkpoint struct {
 	Meta
-	Iteration int               `json:"iteration"`
-	Phases    []string          `json:"phases,omitempty"`   // completed ones, in their order; one that was completed twice is listed twice
-	Messages  []json.RawMessage `json:"messages,omitempty"` // the conversation so far, kept byte for byte; see Pack and Unpack
-	Data      json.RawMessage   `json:"data,omitempty"`     // whatever else the run must remember; null = nothing
-	Seq       uint64            `json:"seq,omitempty"`      // the last event that this checkpoint includes, see Log
-	SavedAt   time.Time         `json:"saved_at,omitzero"`  // set by Save; zero = never saved
+	Iteration int `json:"iteration"`
+	// completed ones, in their order; one that was completed twice is listed twice
+	Phases []string `json:"phases,omitempty"`
+	// the conversation so far, kept byte for byte; see Pack and Unpack
+	Messages []json.RawMessage `json:"messages,omitempty"`
+	Data     json.RawMessage   `json:"data,omitempty"`    // whatever else the run must remember; null = nothing
+	Seq      uint64            `json:"seq,omitempty"`     // the last event that this checkpoint includes, see Log
+	SavedAt  time.Time         `json:"saved_at,omitzero"` // set by Save; zero = never saved
 }
 
 // Remaining returns those of the phases of a pipeline that are still to be done, in their order. A phase may

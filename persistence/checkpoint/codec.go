@@ -245,7 +245,8 @@ func parseEvent(line []byte) (Event, error) {
 	if n < 0 || !bytes.HasPrefix(line[n:], lineCheck) || !bytes.HasSuffix(line, []byte(lineClose)) {
 		return e, errors.New("this is no whole event")
 	}
-	if fmt.Sprintf("%08x", crc32.Checksum(line[:n], castagnoli())) != string(line[n+len(lineCheck):n+len(lineCheck)+8]) {
+	if fmt.Sprintf("%08x", crc32.Checksum(line[:n], castagnoli())) !=
+		string(line[n+len(lineCheck):n+len(lineCheck)+8]) {
 		return e, errSum
 	}
 	if err := json.Unmarshal(append(line[:n:n], '}'), &e); err != nil {

@@ -65,7 +65,8 @@ func child(mode, root string) error {
 	return errors.New("unknown mode " + mode)
 }
 
-var everyStep = flag.Bool("every-step", false, "kill at each change of a file, and not only at the first one of each kind")
+var everyStep = flag.Bool("every-step", false, "kill at each change of a file, and not only at the first "+
+	"one of each kind")
 
 // killPoints returns the numbers of the changes of a script at which a test kills a process, and how many
 // changes there are. do does the script, with a step that does not fail.
@@ -218,7 +219,8 @@ func TestKilledAtEveryStep(t *testing.T) {
 		case dirState(acked + 1):
 			next++
 		default:
-			t.Fatalf("killed at change %d behind step %d: %q, want %q or %q", n, acked, got, dirState(acked), dirState(acked+1))
+			t.Fatalf("killed at change %d behind step %d: %q, want %q or %q", n, acked, got, dirState(acked),
+				dirState(acked+1))
 		}
 		list, err := d.ListInterrupted(t.Context())
 		if err != nil || (len(list) == 0) != strings.HasPrefix(got, "none") {

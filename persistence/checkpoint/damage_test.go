@@ -138,9 +138,11 @@ func TestOrderOfWriting(t *testing.T) {
 	}
 	const tmp = ".checkpoint.json.loops-tmp"
 	must(t, opSave(1)(d))
-	did("first save", "mkdir r1", "sync runs", "lock lock", "create "+tmp, "write "+tmp, "sync "+tmp, "sync runs", "rename checkpoint.json", "sync r1")
+	did("first save", "mkdir r1", "sync runs", "lock lock", "create "+tmp, "write "+tmp, "sync "+tmp, "sync runs",
+		"rename checkpoint.json", "sync r1")
 	must(t, opSave(2)(d))
-	did("save", "lock lock", "create "+tmp, "write "+tmp, "sync "+tmp, "link previous.json", "rename previous.json", "rename checkpoint.json", "sync r1")
+	did("save", "lock lock", "create "+tmp, "write "+tmp, "sync "+tmp, "link previous.json", "rename previous.json",
+		"rename checkpoint.json", "sync r1")
 	must(t, opAppend("a")(d))
 	did("first append", "lock events.jsonl", "append events.jsonl", "sync events.jsonl", "sync r1", "sync runs")
 	must(t, opAppend("a", "b")(d))
@@ -321,7 +323,8 @@ func FuzzLog(f *testing.F) {
 	var lines []byte
 	for i := range 3 {
 		var err error
-		lines, err = appendEvent(lines, Event{Seq: uint64(i + 1), Time: at, Kind: "a", Data: json.RawMessage(`{"seq":1}`)})
+		lines, err = appendEvent(lines,
+			Event{Seq: uint64(i + 1), Time: at, Kind: "a", Data: json.RawMessage(`{"seq":1}`)})
 		must(f, err)
 	}
 	f.Add(lines)

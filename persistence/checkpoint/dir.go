@@ -58,7 +58,10 @@ func (d *Dir) files(run string) (dirFiles, error) {
 	}
 	f := filepath.Join(d.root, folderName(run))
 	in := func(name string) string { return filepath.Join(f, name) }
-	return dirFiles{f, in("checkpoint.json"), in("previous.json"), in("damaged.json"), in("events.jsonl"), in("lock")}, nil
+	return dirFiles{
+		f, in("checkpoint.json"), in("previous.json"), in("damaged.json"), in("events.jsonl"),
+		in("lock"),
+	}, nil
 }
 
 // Save implements [Store].

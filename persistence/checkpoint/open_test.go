@@ -43,21 +43,36 @@ func TestNoRegularFile(t *testing.T) {
 		do   func(ctx context.Context, d *Dir, s *Stages) error
 	}{
 		{"checkpoint", func(p dirFiles, _ *Stages) string { return p.newest }, load},
-		{"lock", func(p dirFiles, _ *Stages) string { return p.lock }, func(ctx context.Context, d *Dir, _ *Stages) error { return d.Save(ctx, sample(2)) }},
+		{
+			"lock", func(p dirFiles, _ *Stages) string { return p.lock },
+			func(ctx context.Context, d *Dir, _ *Stages) error { return d.Save(ctx, sample(2)) },
+		},
 		{"log, read", func(p dirFiles, _ *Stages) string { return p.events }, events},
-		{"log, appended to", func(p dirFiles, _ *Stages) string { return p.events }, func(ctx context.Context, d *Dir, _ *Stages) error {
-			_, err := d.Append(ctx, "r1", Event{Kind: "x"})
-			return err
-		}},
-		{"stage", func(_ dirFiles, s *Stages) string { return s.value("one") }, stage(func(ctx context.Context, s *Stages) error {
-			_, err := s.Load(ctx, "one")
-			return err
-		})},
-		{"manifest", func(_ dirFiles, s *Stages) string { return s.manifest }, stage(func(ctx context.Context, s *Stages) error {
-			_, err := s.Begin(ctx)
-			return err
-		})},
-		{"lock of stages", func(_ dirFiles, s *Stages) string { return s.lock }, stage(func(ctx context.Context, s *Stages) error { return s.Save(ctx, "two", []byte("{}")) })},
+		{
+			"log, appended to", func(p dirFiles, _ *Stages) string { return p.events },
+			func(ctx context.Context, d *Dir, _ *Stages) error {
+				_, err := d.Append(ctx, "r1", Event{Kind: "x"})
+				return err
+			},
+		},
+		{
+			"stage", func(_ dirFiles, s *Stages) string { return s.value("one") },
+			stage(func(ctx context.Context, s *Stages) error {
+				_, err := s.Load(ctx, "one")
+				return err
+			}),
+		},
+		{
+			"manifest", func(_ dirFiles, s *Stages) string { return s.manifest },
+			stage(func(ctx context.Context, s *Stages) error {
+				_, err := s.Begin(ctx)
+				return err
+			}),
+		},
+		{
+			"lock of stages", func(_ dirFiles, s *Stages) string { return s.lock },
+			stage(func(ctx context.Context, s *Stages) error { return s.Save(ctx, "two", []byte("{}")) }),
+		},
 	} {
 		for kind, place := range put {
 			t.Run(c.name+", "+kind, func(t *testing.T) {

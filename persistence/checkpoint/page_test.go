@@ -39,7 +39,10 @@ func TestPage(t *testing.T) {
 		}
 	}
 	tests := ""
-	for _, f := range []string{"crash_test.go", "damage_test.go", "run_test.go", "stage_test.go", "store_test.go", "../sqlstore/checkpoints_test.go", "../sqlstore/same_test.go"} {
+	for _, f := range []string{
+		"crash_test.go", "damage_test.go", "run_test.go", "stage_test.go", "store_test.go",
+		"../sqlstore/checkpoints_test.go", "../sqlstore/same_test.go",
+	} {
 		tests += text(t, f)
 	}
 	names := regexp.MustCompile("`((Test|Fuzz)[A-Za-z]+)`").FindAllStringSubmatch(page, -1)

@@ -120,8 +120,10 @@ func (r *Run) Meta() Meta {
 
 // over returns m with what old says of a run beyond it.
 func (m Meta) over(old Meta) Meta {
-	m.Agent, m.Caller, m.Channel = cmp.Or(m.Agent, old.Agent), cmp.Or(m.Caller, old.Caller), cmp.Or(m.Channel, old.Channel)
-	m.Parent, m.Prompt, m.ModelTier = cmp.Or(m.Parent, old.Parent), cmp.Or(m.Prompt, old.Prompt), cmp.Or(m.ModelTier, old.ModelTier)
+	m.Agent, m.Caller, m.Channel = cmp.Or(m.Agent, old.Agent), cmp.Or(m.Caller, old.Caller),
+		cmp.Or(m.Channel, old.Channel)
+	m.Parent, m.Prompt, m.ModelTier = cmp.Or(m.Parent, old.Parent), cmp.Or(m.Prompt, old.Prompt),
+		cmp.Or(m.ModelTier, old.ModelTier)
 	if len(old.More) > 0 {
 		more := maps.Clone(old.More)
 		maps.Copy(more, m.More)

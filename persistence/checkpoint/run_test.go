@@ -117,10 +117,12 @@ func TestSlowStore(t *testing.T) {
 		start := time.Now()
 		go func() { _, _ = r.Save(t.Context(), &checkpoint.Checkpoint{Iteration: 1}) }()
 		synctest.Wait()
-		if saved, err := r.Save(t.Context(), &checkpoint.Checkpoint{Iteration: 2}); saved || err != nil || time.Since(start) > 0 {
+		if saved, err := r.Save(t.Context(), &checkpoint.Checkpoint{Iteration: 2}); saved || err != nil ||
+			time.Since(start) > 0 {
 			t.Fatalf("%v, %v after %v", saved, err, time.Since(start))
 		}
-		if err := r.SaveNow(t.Context(), &checkpoint.Checkpoint{Iteration: 3}); err != nil || time.Since(start) != 2*time.Minute {
+		if err := r.SaveNow(t.Context(), &checkpoint.Checkpoint{Iteration: 3}); err != nil ||
+			time.Since(start) != 2*time.Minute {
 			t.Fatalf("%v after %v", err, time.Since(start))
 		}
 		go func() { _, _ = r.Save(t.Context(), &checkpoint.Checkpoint{Iteration: 4}) }()
@@ -142,7 +144,9 @@ func TestSlowStore(t *testing.T) {
 
 func TestEnds(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*checkpoint.Run, context.Context) error{"complete": (*checkpoint.Run).Complete, "fail": (*checkpoint.Run).Fail} {
+	for name, end := range map[string]func(*checkpoint.Run, context.Context) error{
+		"complete": (*checkpoint.Run).Complete, "fail": (*checkpoint.Run).Fail,
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := &spy{}
 			r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r1"}, 0)
@@ -194,10 +198,17 @@ func TestMetaOfHandle(t *testing.T) {
 	t.Parallel()
 	s := &spy{}
 	f := checkpoint.Factory[map[string]any]{Store: s, Meta: checkpoint.MetaFromMap}
-	r := f.New(map[string]any{"run": 17, "agent": "a", "caller": "c", "channel": "ch", "parent": "p", "prompt": "pr", "model_tier": "m", "other": 1, "x": nil})
-	want := checkpoint.Meta{Run: "17", Agent: "a", Caller: "c", Channel: "ch", Parent: "p", Prompt: "pr", ModelTier: "m", More: map[string]any{"other": 1, "x": nil}}
+	r := f.New(map[string]any{
+		"run": 17, "agent": "a", "caller": "c", "channel": "ch", "parent": "p", "prompt": "pr",
+		"model_tier": "m", "other": 1, "x": nil,
+	})
+	want := checkpoint.Meta{
+		Run: "17", Agent: "a", Caller: "c", Channel: "ch", Parent: "p", Prompt: "pr",
+		ModelTier: "m", More: map[string]any{"other": 1, "x": nil},
+	}
 	c := &checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "wrong"}, Iteration: 3}
-	if saved, err := r.Save(t.Context(), c); err != nil || !saved || c.Run != "wrong" || !reflect.DeepEqual(r.Meta(), want) {
+	if saved, err := r.Save(t.Context(), c); err != nil || !saved || c.Run != "wrong" ||
+		!reflect.DeepEqual(r.Meta(), want) {
 		t.Fatalf("%v, %+v, %+v", err, c, r.Meta())
 	}
 	got, err := r.Resume(t.Context())
@@ -214,7 +225,8 @@ func TestMetaOfHandle(t *testing.T) {
 // What another program wrote about a run is kept, also where this package does not know the field.
 func TestUnknownFieldsOfARunAreKept(t *testing.T) {
 	t.Parallel()
-	stored, err := checkpoint.Encode(&checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "r1", More: map[string]any{"guild": "makers"}}}, time.Now())
+	stored, err := checkpoint.Encode(
+		&checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "r1", More: map[string]any{"guild": "makers"}}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +256,10 @@ func TestUnknownFieldsOfARunAreKept(t *testing.T) {
 func TestUnknownFieldsSurviveASave(t *testing.T) {
 	t.Parallel()
 	s := new(checkpoint.Memory)
-	old := checkpoint.Meta{Run: "r2", Agent: "scribe", Prompt: "write", More: map[string]any{"guild": "makers", "seat": "1"}}
+	old := checkpoint.Meta{
+		Run: "r2", Agent: "scribe", Prompt: "write",
+		More: map[string]any{"guild": "makers", "seat": "1"},
+	}
 	if err := s.Save(t.Context(), &checkpoint.Checkpoint{Meta: old, Iteration: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +272,10 @@ func TestUnknownFieldsSurviveASave(t *testing.T) {
 	if _, err := r.Save(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	want := checkpoint.Meta{Run: "r2", Agent: "scribe", Prompt: "read", More: map[string]any{"guild": "makers", "seat": "2", "new": true}}
+	want := checkpoint.Meta{
+		Run: "r2", Agent: "scribe", Prompt: "read",
+		More: map[string]any{"guild": "makers", "seat": "2", "new": true},
+	}
 	got, err := s.Load(t.Context(), "r2")
 	if err != nil || !reflect.DeepEqual(got.Meta, want) || !reflect.DeepEqual(r.Meta(), want) {
 		t.Errorf("%v, saved %+v, want %+v", err, got.Meta, want)
@@ -302,7 +320,10 @@ func TestFactoryBegins(t *testing.T) {
 	now := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	s := &checkpoint.Memory{Clock: clock}
-	f := &checkpoint.Factory[string]{Store: s, Interval: time.Minute, Clock: clock, Meta: func(in string) checkpoint.Meta { return checkpoint.Meta{Run: in} }}
+	f := &checkpoint.Factory[string]{
+		Store: s, Interval: time.Minute, Clock: clock,
+		Meta: func(in string) checkpoint.Meta { return checkpoint.Meta{Run: in} },
+	}
 	r, c, err := f.Begin(t.Context(), "r1")
 	if err != nil || r == nil || !c.SavedAt.IsZero() {
 		t.Fatalf("%v, %+v, %v", r, c, err)

@@ -49,7 +49,8 @@ func OpenStages(dir string) *Stages {
 	dir = filepath.Clean(dir)
 	return &Stages{
 		dir: dir, disk: disk{dirMode: 0o755, fileMode: 0o644},
-		manifest: filepath.Join(dir, "manifest.json"), cleared: filepath.Join(dir, ".manifest.cleared.json"), lock: filepath.Join(dir, ".lock"),
+		manifest: filepath.Join(dir, "manifest.json"), cleared: filepath.Join(dir, ".manifest.cleared.json"),
+		lock: filepath.Join(dir, ".lock"),
 	}
 }
 
@@ -291,7 +292,8 @@ func CheckStage(name string) error {
 	case name == "":
 		return fmt.Errorf("%w: it is empty", ErrStageName)
 	case strings.Trim(name, first+"_-") != "", !strings.Contains(first, name[:1]):
-		return fmt.Errorf("%w: %.60q; expected small letters, digits, _ and -, and a letter or digit first", ErrStageName, name)
+		return fmt.Errorf("%w: %.60q; expected small letters, digits, _ and -, and a letter or digit first",
+			ErrStageName, name)
 	case len(name) > maxRunID:
 		return fmt.Errorf("%w: it is longer than %d bytes", ErrStageName, maxRunID)
 	case name == "manifest":

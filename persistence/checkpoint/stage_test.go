@@ -116,7 +116,10 @@ func TestStageNames(t *testing.T) {
 		_, err := s.Load(t.Context(), name)
 		must(t, err)
 	}
-	for _, name := range []string{"", "-a", "_a", "A", "aB", "a b", "a.b", ".", "..", "../x", "a/b", "ä", "a\n", "a\x00", strings.Repeat("x", 201), "manifest"} {
+	for _, name := range []string{
+		"", "-a", "_a", "A", "aB", "a b", "a.b", ".", "..", "../x", "a/b", "ä", "a\n",
+		"a\x00", strings.Repeat("x", 201), "manifest",
+	} {
 		if err := s.Save(t.Context(), name, []byte("0")); !errors.Is(err, ErrStageName) {
 			t.Errorf("save %q: %v", name, err)
 		}
@@ -129,7 +132,10 @@ func TestStageNames(t *testing.T) {
 func TestStageValues(t *testing.T) {
 	t.Parallel()
 	s, _ := openStages(t)
-	for _, good := range []string{"null", " 1 ", "\"\"", "[1e999, 12345678901234567890]", "{\"a\":1,\"a\":2}\n", "\"\\ud800\"", "\"\u2028\"", strings.Repeat("[", 5000) + strings.Repeat("]", 5000)} {
+	for _, good := range []string{
+		"null", " 1 ", "\"\"", "[1e999, 12345678901234567890]", "{\"a\":1,\"a\":2}\n",
+		"\"\\ud800\"", "\"\u2028\"", strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
+	} {
 		must(t, s.Save(t.Context(), "x", []byte(good)))
 		b, err := s.Load(t.Context(), "x")
 		must(t, err)
@@ -182,7 +188,8 @@ func TestDamagedStages(t *testing.T) {
 		must(t, os.WriteFile(manifest, []byte(text), 0o644))
 		is := func(what string, err error) {
 			t.Helper()
-			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), manifest) {
+			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), why) ||
+				!strings.Contains(err.Error(), manifest) {
 				t.Errorf("%s with %q: %v, want %s", what, text, err, why)
 			}
 		}
@@ -235,7 +242,8 @@ func TestDamagedStages(t *testing.T) {
 		t.Errorf("load what is damaged: %v", err)
 	}
 	b, err := s.Begin(t.Context())
-	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "b.json") || !strings.Contains(err.Error(), "d.json") {
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "b.json") ||
+		!strings.Contains(err.Error(), "d.json") {
 		t.Errorf("error is %v", err)
 	}
 	equal(t, begun(b.Resume, b.RunDate, b.Completed...), begun(true, "2026-11-21", "a", "c"))
@@ -269,7 +277,8 @@ func TestUnusableStages(t *testing.T) {
 	must(t, os.WriteFile(dir, nil, 0o644))
 	is := func(what string, err error, want string) {
 		t.Helper()
-		if err == nil || errors.Is(err, ErrDamaged) || errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), want) {
+		if err == nil || errors.Is(err, ErrDamaged) || errors.Is(err, ErrNotFound) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", what, err, want)
 		}
 	}
@@ -312,7 +321,8 @@ func TestParallelSaves(t *testing.T) {
 					t.Errorf("load: %v, %q", err, b)
 				}
 			}
-			if b, err := mine.Begin(t.Context()); err != nil || !b.Resume || !slices.Contains(b.Completed, fmt.Sprintf("s%d-3", i)) {
+			if b, err := mine.Begin(t.Context()); err != nil || !b.Resume ||
+				!slices.Contains(b.Completed, fmt.Sprintf("s%d-3", i)) {
 				t.Errorf("begin: %v, %+v", err, b)
 			}
 		})
@@ -332,7 +342,8 @@ func TestBusy(t *testing.T) {
 	must(t, err)
 	must(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 	s.disk.patience = 20 * time.Millisecond
-	if err := s.Save(t.Context(), "y", []byte("1")); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), s.lock) {
+	if err := s.Save(t.Context(), "y", []byte("1")); !errors.Is(err, ErrBusy) ||
+		!strings.Contains(err.Error(), s.lock) {
 		t.Errorf("error is %v", err)
 	}
 	s.disk.patience = 0
@@ -429,7 +440,8 @@ func TestStagesKilledAtEveryStep(t *testing.T) {
 		}
 		got := stageState(t, s)
 		if got != stateAfter(acked) && got != stateAfter(acked+1) {
-			t.Fatalf("killed at change %d behind step %d: %q, want %q or %q", n, acked, got, stateAfter(acked), stateAfter(acked+1))
+			t.Fatalf("killed at change %d behind step %d: %q, want %q or %q", n, acked, got, stateAfter(acked),
+				stateAfter(acked+1))
 		}
 		op := stageScript[acked]
 		s.Clock = func() time.Time { return today.Add(time.Duration(op.day) * 24 * time.Hour) }
@@ -443,7 +455,8 @@ func TestStagesKilledAtEveryStep(t *testing.T) {
 			want = "" // Begin is on another day than the manifest
 		}
 		if now := stageState(t, s); now != want || len(b.Completed) != len(strings.Fields(want)) {
-			t.Fatalf("killed at change %d behind step %d: %q, then Begin says %+v and there is %q, want %q", n, acked, got, b, now, want)
+			t.Fatalf("killed at change %d behind step %d: %q, then Begin says %+v and there is %q, want %q", n, acked,
+				got, b, now, want)
 		}
 		if got == want { // the script continues
 			must(t, play(stageScript, acked, func(op stageOp) error {
@@ -478,7 +491,8 @@ func TestStagesNoRoomAtEveryStep(t *testing.T) {
 		}
 		for i, op := range stageScript {
 			err := op.do(s)
-			if got := stageState(t, s); err != nil && got != stateAfter(i) && got != op.state || err == nil && got != op.state {
+			if got := stageState(t, s); err != nil && got != stateAfter(i) && got != op.state || err == nil &&
+				got != op.state {
 				t.Fatalf("change %d, step %d: %v, %q, want %q", n, i, err, got, op.state)
 			}
 			if err == nil {
@@ -515,7 +529,10 @@ func FuzzManifest(f *testing.F) {
 		s.disk.noSync = true
 		outside := filepath.Join(filepath.Dir(dir), "outside.json")
 		must(t, os.Mkdir(dir, 0o755))
-		for _, path := range []string{outside, s.manifest, s.cleared, filepath.Join(dir, "a.json"), filepath.Join(dir, "other.txt")} {
+		for _, path := range []string{
+			outside, s.manifest, s.cleared, filepath.Join(dir, "a.json"),
+			filepath.Join(dir, "other.txt"),
+		} {
 			b := []byte("1")
 			if path == s.manifest || path == s.cleared {
 				b = text

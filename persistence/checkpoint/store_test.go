@@ -60,7 +60,8 @@ func TestNil(t *testing.T) {
 	for _, s := range []both{(*checkpoint.Dir)(nil), (*checkpoint.Memory)(nil)} {
 		n, err := s.Append(t.Context(), "r1", checkpoint.Event{})
 		list, e := s.ListInterrupted(t.Context())
-		if err := errors.Join(err, e, s.Save(t.Context(), c), s.Delete(t.Context(), "r1"), s.Clear(t.Context(), "r1")); err != nil || n != 0 || len(list) != 0 {
+		if err := errors.Join(err, e, s.Save(t.Context(), c), s.Delete(t.Context(), "r1"),
+			s.Clear(t.Context(), "r1")); err != nil || n != 0 || len(list) != 0 {
 			t.Errorf("%T: %v, %d, %v", s, err, n, list)
 		}
 		for e, err := range s.Since(t.Context(), "r1", 0) {
@@ -85,7 +86,8 @@ func nilHandle(t *testing.T, r *checkpoint.Run) {
 	}
 	saved, err := r.Save(ctx, c)
 	n, e := r.Append(ctx, checkpoint.Event{})
-	if err := errors.Join(err, e, r.SaveNow(ctx, c), r.Complete(ctx), r.Fail(ctx)); err != nil || saved || n != 0 || !reflect.DeepEqual(r.Meta(), checkpoint.Meta{}) {
+	if err := errors.Join(err, e, r.SaveNow(ctx, c), r.Complete(ctx), r.Fail(ctx)); err != nil || saved || n != 0 ||
+		!reflect.DeepEqual(r.Meta(), checkpoint.Meta{}) {
 		t.Errorf("%v, %v, %d", err, saved, n)
 	}
 	for e, err := range r.Since(ctx, 0) {
@@ -105,7 +107,8 @@ func mustOpen(t testing.TB) (*checkpoint.Dir, string) {
 
 func save(t testing.TB, s checkpoint.Store, run string, iteration int) {
 	t.Helper()
-	if err := s.Save(t.Context(), &checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: run}, Iteration: iteration}); err != nil {
+	if err := s.Save(t.Context(),
+		&checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: run}, Iteration: iteration}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -193,7 +196,8 @@ func TestUnusable(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkpoint.OpenDir(filepath.Join(file, "runs")); err == nil || !contains(err, file+": not a directory") {
+	if _, err := checkpoint.OpenDir(filepath.Join(file, "runs")); err == nil ||
+		!contains(err, file+": not a directory") {
 		t.Errorf("error is %v", err)
 	}
 	if _, err := checkpoint.OpenDir(file); err == nil || !contains(err, file+": not a directory") {
@@ -203,7 +207,8 @@ func TestUnusable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Save(t.Context(), &checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "file"}}); err == nil || !contains(err, file) || !contains(err, "run file cannot be saved") {
+	if err := d.Save(t.Context(), &checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "file"}}); err == nil ||
+		!contains(err, file) || !contains(err, "run file cannot be saved") {
 		t.Errorf("error is %v", err)
 	}
 	if list, err := d.ListInterrupted(t.Context()); err != nil || len(list) != 0 {
@@ -229,7 +234,8 @@ func TestNewer(t *testing.T) {
 	if !errors.Is(err, checkpoint.ErrNewer) || !contains(err, path) {
 		t.Errorf("load: %v", err)
 	}
-	if err := d.Save(t.Context(), &checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "r1"}}); !errors.Is(err, checkpoint.ErrNewer) {
+	if err := d.Save(t.Context(), &checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "r1"}}); !errors.Is(err,
+		checkpoint.ErrNewer) {
 		t.Errorf("save: %v", err)
 	}
 	if b, err := os.ReadFile(path); err != nil || string(b) != newer {
@@ -245,7 +251,8 @@ func TestWrongRun(t *testing.T) {
 	if err := os.Rename(filepath.Join(root, "r1"), filepath.Join(root, "r2")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Load(t.Context(), "r2"); !errors.Is(err, checkpoint.ErrDamaged) || !contains(err, `it is of run "r1"`) {
+	if _, err := d.Load(t.Context(), "r2"); !errors.Is(err, checkpoint.ErrDamaged) ||
+		!contains(err, `it is of run "r1"`) {
 		t.Errorf("error is %v", err)
 	}
 }

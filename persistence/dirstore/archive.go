@@ -173,7 +173,12 @@ func (d *Store) fillFolder(files livePaths, work, tmp string) error {
 	if err != nil {
 		return err
 	}
-	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.aside, "events.damaged"}, {files.meta, "meta-eval.jsonl"}}
+	links := [][2]string{
+		{files.events, "events.jsonl"},
+		{files.torn, "events.torn"},
+		{files.aside, "events.damaged"},
+		{files.meta, "meta-eval.jsonl"},
+	}
 	if disk.Readable(files.commands) { // else no command was sent, or none was read
 		links = append(links, [2]string{files.commands, commandsFile})
 	}
@@ -216,7 +221,8 @@ func (d *Store) supersede(tmp, target string, flat *value.Map) error {
 		if st, err := os.Lstat(filepath.Join(target, n)); err == nil && st.IsDir() {
 			continue // its own parts, if it has any, are those of an earlier copy
 		}
-		if err := d.linkOrCopy(filepath.Join(target, n), filepath.Join(tmp, n)); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := d.linkOrCopy(filepath.Join(target, n), filepath.Join(tmp, n)); err != nil &&
+			!errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
@@ -304,7 +310,14 @@ func (d *Store) unarchive(t *taken) error {
 	if err := d.linkParts(filepath.Join(dir, "events"), files.parts); err != nil {
 		return err
 	}
-	for _, l := range [][2]string{{"events.jsonl", files.events}, {"state.json", files.state}, {"events.torn", files.torn}, {"events.damaged", files.aside}, {"meta-eval.jsonl", files.meta}, {commandsFile, files.commands}} {
+	for _, l := range [][2]string{
+		{"events.jsonl", files.events},
+		{"state.json", files.state},
+		{"events.torn", files.torn},
+		{"events.damaged", files.aside},
+		{"meta-eval.jsonl", files.meta},
+		{commandsFile, files.commands},
+	} {
 		if err := d.before("link " + l[0]); err != nil {
 			return err
 		}

@@ -138,7 +138,8 @@ func (d *Store) cutTail(files livePaths, l *loaded) error {
 		return err
 	}
 	what := "%d bytes of an unfinished batch at byte %d were put aside in %s"
-	if size, ok := disk.IsRegular(files.torn); l.size-l.good > maxTornFile || ok && size+int64(len(tail)) > maxTornFile {
+	if size, ok := disk.IsRegular(files.torn); l.size-l.good > maxTornFile ||
+		ok && size+int64(len(tail)) > maxTornFile {
 		tail = tail[:min(len(tail), segment.MostKept)]
 		what += ", which is so long that only their beginning was kept"
 	}

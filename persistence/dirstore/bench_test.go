@@ -20,11 +20,13 @@ func small() *fsm.Snapshot {
 		Loop: "fix", Phase: fsm.PhasePending, Current: "a", Previous: "b", StartedAt: at,
 		Context: value.NewMap("input", "x", "run_dir", "/some/where", "max_steps", int64(50)),
 		Edges:   value.CountsOf(map[string]int{"a->b": 1, "b->a": 1}), Retries: map[string]int{},
-		Captured: value.NewMap(), PrevResult: value.NewMap("output", "x\n", "exit_code", int64(0), "state", "a", "timeout_kind", nil),
+		Captured:   value.NewMap(),
+		PrevResult: value.NewMap("output", "x\n", "exit_code", int64(0), "state", "a", "timeout_kind", nil),
 		LastResult: value.NewMap("verdict", "yes", "details", value.NewMap("exit_code", int64(0))),
 	}
 	for i := range 4 {
-		s.Captured.Set(fmt.Sprint("c", i), value.NewMap("output", strings.Repeat("some output ", 10), "stderr", "", "exit_code", int64(0), "duration_ms", int64(3), "failure_type", "", "timeout_kind", nil))
+		s.Captured.Set(fmt.Sprint("c", i), value.NewMap("output", strings.Repeat("some output ", 10), "stderr", "",
+			"exit_code", int64(0), "duration_ms", int64(3), "failure_type", "", "timeout_kind", nil))
 	}
 	return s
 }
@@ -33,7 +35,10 @@ func record1(b *testing.B, j *journal, s *fsm.Snapshot, i int, checkpoint bool) 
 	s.Step = i + 1
 	s.Edges = s.Edges.With("a->b", i+1)
 	err := j.Record(b.Context(), &fsm.Batch{Snapshot: s, Checkpoint: checkpoint, Events: []fsm.Event{
-		{Kind: "state_enter", Time: at, Fields: []fsm.Field{{Key: "state", Value: "a"}, {Key: "iteration", Value: int64(i)}}},
+		{
+			Kind: "state_enter", Time: at,
+			Fields: []fsm.Field{{Key: "state", Value: "a"}, {Key: "iteration", Value: int64(i)}},
+		},
 		{Kind: "route", Time: at, Fields: []fsm.Field{{Key: "from", Value: "a"}, {Key: "to", Value: "b"}}},
 	}})
 	if err != nil {
@@ -89,7 +94,8 @@ func BenchmarkRecordInside(b *testing.B) {
 				inner := top
 				for range depth {
 					for i := range 20 {
-						inner.Captured.Set(fmt.Sprint("more", i), value.NewMap("output", strings.Repeat("some output ", 20), "exit_code", int64(0)))
+						inner.Captured.Set(fmt.Sprint("more", i),
+							value.NewMap("output", strings.Repeat("some output ", 20), "exit_code", int64(0)))
 					}
 					inner.Child = &fsm.Child{Name: "sub", Memory: small()}
 					for range 1000 {
@@ -103,8 +109,14 @@ func BenchmarkRecordInside(b *testing.B) {
 					inner.Step = i + 1
 					inner.Edges = inner.Edges.With("a->b", i+1)
 					err := j.Record(b.Context(), &fsm.Batch{Snapshot: top, Checkpoint: checkpoint, Events: []fsm.Event{
-						{Kind: "state_enter", Time: at, Depth: depth, Fields: []fsm.Field{{Key: "state", Value: "a"}, {Key: "iteration", Value: int64(i)}}},
-						{Kind: "route", Time: at, Depth: depth, Fields: []fsm.Field{{Key: "from", Value: "a"}, {Key: "to", Value: "b"}}},
+						{
+							Kind: "state_enter", Time: at, Depth: depth,
+							Fields: []fsm.Field{{Key: "state", Value: "a"}, {Key: "iteration", Value: int64(i)}},
+						},
+						{
+							Kind: "route", Time: at, Depth: depth,
+							Fields: []fsm.Field{{Key: "from", Value: "a"}, {Key: "to", Value: "b"}},
+						},
 					}})
 					if err != nil {
 						b.Fatal(err)
@@ -187,7 +199,11 @@ func BenchmarkWholeRun(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := 0; b.Loop(); i++ {
-		j, err := d.Create(b.Context(), persistence.Spec{Loop: "fix", StartedAt: at.Add(time.Duration(i) * time.Second), Definition: []byte("x"), Scope: []string{"."}})
+		j, err := d.Create(b.Context(),
+			persistence.Spec{
+				Loop: "fix", StartedAt: at.Add(time.Duration(i) * time.Second), Definition: []byte("x"),
+				Scope: []string{"."},
+			})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -206,7 +222,11 @@ func BenchmarkResumeBeside100MB(b *testing.B) {
 	j, s := benchJournal(b), small()
 	out := &fsm.Batch{}
 	for range 64 {
-		out.Events = append(out.Events, fsm.Event{Kind: "action_output", Time: at, Fields: []fsm.Field{{Key: "line", Value: strings.Repeat("y", 60_000)}}})
+		out.Events = append(out.Events,
+			fsm.Event{
+				Kind: "action_output", Time: at,
+				Fields: []fsm.Field{{Key: "line", Value: strings.Repeat("y", 60_000)}},
+			})
 	}
 	record1(b, j, s, 0, true)
 	for range 26 {

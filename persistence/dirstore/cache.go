@@ -42,7 +42,10 @@ type cache struct {
 // cached begins a listing.
 func (d *Store) cached() *cache {
 	path := filepath.Join(d.running, archiveIndex)
-	return &cache{path: path, history: d.history, eager: d.eager, index: index.Read(path), news: index.News{Began: time.Now(), Read: map[string]index.Entry{}}}
+	return &cache{
+		path: path, history: d.history, eager: d.eager, index: index.Read(path),
+		news: index.News{Began: time.Now(), Read: map[string]index.Entry{}},
+	}
 }
 
 // names returns the names in the archive, but for hidden ones, each with a line end, if the index has them:
@@ -63,7 +66,8 @@ func (c *cache) eachName(f func(name string)) error {
 			f(name)
 		}
 	})
-	if now, _ := disk.FolderStamp(c.history); err == nil && stamped && now == stamp && (len(l.Names) >= manyNames || c.eager) && old(stamp) {
+	if now, _ := disk.FolderStamp(c.history); err == nil && stamped && now == stamp &&
+		(len(l.Names) >= manyNames || c.eager) && old(stamp) {
 		newestLast := slices.Clone(l.Names)
 		newestLast = slices.DeleteFunc(newestLast, func(name string) bool { return !isFolder(name) })
 		slices.Sort(newestLast)
@@ -114,7 +118,8 @@ func (c *cache) ended(p place) bool {
 
 // note keeps what was read of a state file, and whether that says that the run finished.
 func (c *cache) note(p place, state disk.Stamp, text []byte, ended bool) {
-	if c == nil || text == nil || state == (disk.Stamp{}) || strings.ContainsRune(p.folder, filepath.Separator) || !c.index.Wants(p.folder) || !old(state) {
+	if c == nil || text == nil || state == (disk.Stamp{}) || strings.ContainsRune(p.folder, filepath.Separator) ||
+		!c.index.Wants(p.folder) || !old(state) {
 		return
 	}
 	c.mu.Lock()
@@ -125,7 +130,8 @@ func (c *cache) note(p place, state disk.Stamp, text []byte, ended bool) {
 
 // close writes the index if that saves the next listing much.
 func (c *cache) close() {
-	if c.news.Listing == nil && len(c.news.Read) < manyStates && c.bytes < manyBytes && (!c.eager || len(c.news.Read) == 0) {
+	if c.news.Listing == nil && len(c.news.Read) < manyStates && c.bytes < manyBytes &&
+		(!c.eager || len(c.news.Read) == 0) {
 		return
 	}
 	c.index.Save(c.path, c.news, func(name string) (disk.Stamp, bool) {

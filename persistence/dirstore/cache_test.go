@@ -21,7 +21,10 @@ import (
 // ended records a run that ended, every second one so that it can be resumed, and returns it.
 func ended(t testing.TB, d *Store, loop string, n int) persistence.Run {
 	t.Helper()
-	j, err := d.Create(t.Context(), persistence.Spec{Loop: loop, StartedAt: at.Add(time.Duration(n) * time.Second), Definition: []byte("x")})
+	j, err := d.Create(t.Context(), persistence.Spec{
+		Loop: loop, StartedAt: at.Add(time.Duration(n) * time.Second),
+		Definition: []byte("x"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +53,17 @@ func listed(t *testing.T, d *Store, when string) []persistence.Run {
 	stopped := persistence.Filter{Keep: func(r persistence.Run) bool { return r.Status == persistence.UserStopped }}
 	inState := persistence.Filter{Text: "s7"}
 	list := func(s *Store) {
-		for _, q := range []persistence.Query{{}, {Loop: "fix"}, {Limit: 2}, {Limit: 200, LiveToo: true}, {Open: true}, {Last: true}, {Filter: completed}, {Filter: stopped, Limit: 2, Skip: 1}, {Loop: "fix", Filter: inState}} {
+		for _, q := range []persistence.Query{
+			{},
+			{Loop: "fix"},
+			{Limit: 2},
+			{Limit: 200, LiveToo: true},
+			{Open: true},
+			{Last: true},
+			{Filter: completed},
+			{Filter: stopped, Limit: 2, Skip: 1},
+			{Loop: "fix", Filter: inState},
+		} {
 			runs, err := s.Runs(t.Context(), q)
 			if err != nil {
 				t.Fatalf("%s: %v", when, err)
@@ -71,7 +84,8 @@ func listed(t *testing.T, d *Store, when string) []persistence.Run {
 	list(without)
 	for i := range n {
 		if !reflect.DeepEqual(got[i], got[n+i]) {
-			t.Errorf("%s, query %d: with an index of %d bytes it lists\n%s\nwithout\n%s", when, i, len(b), brief(got[i]), brief(got[n+i]))
+			t.Errorf("%s, query %d: with an index of %d bytes it lists\n%s\nwithout\n%s", when, i, len(b),
+				brief(got[i]), brief(got[n+i]))
 		}
 	}
 	if _, err := without.Runs(t.Context(), persistence.Query{}); err != nil {
@@ -139,15 +153,19 @@ func TestIndexIsNeverBelievedOverTheFolders(t *testing.T) {
 		}},
 		{"little-loops added a run", 6, func() {
 			to := filepath.Join(d.history, "2026-11-20T103405-fix")
-			must(t, errors.Join(os.Mkdir(to, 0o755), os.WriteFile(filepath.Join(to, "state.json"), []byte(foreign), 0o644), os.WriteFile(filepath.Join(to, "events.jsonl"), nil, 0o644)))
+			must(t, errors.Join(os.Mkdir(to, 0o755),
+				os.WriteFile(filepath.Join(to, "state.json"), []byte(foreign), 0o644),
+				os.WriteFile(filepath.Join(to, "events.jsonl"), nil, 0o644)))
 		}},
 		{"little-loops added a run in its old layout", 7, func() {
 			to := filepath.Join(d.history, "fix", "2026-11-19T103405")
-			must(t, errors.Join(os.MkdirAll(to, 0o755), os.WriteFile(filepath.Join(to, "state.json"), []byte(foreign), 0o644)))
+			must(t, errors.Join(os.MkdirAll(to, 0o755),
+				os.WriteFile(filepath.Join(to, "state.json"), []byte(foreign), 0o644)))
 		}},
 		{"another one in that layout", 8, func() {
 			to := filepath.Join(d.history, "fix", "2026-11-18T103405")
-			must(t, errors.Join(os.MkdirAll(to, 0o755), os.WriteFile(filepath.Join(to, "state.json"), []byte(foreign), 0o644)))
+			must(t, errors.Join(os.MkdirAll(to, 0o755),
+				os.WriteFile(filepath.Join(to, "state.json"), []byte(foreign), 0o644)))
 		}},
 		{"a bit of a state file flipped, and its time was set back", 8, func() {
 			st, err := os.Stat(state(0))
@@ -159,7 +177,9 @@ func TestIndexIsNeverBelievedOverTheFolders(t *testing.T) {
 			st, err := os.Stat(state(1))
 			must(t, err)
 			b, err := os.ReadFile(state(1))
-			must(t, errors.Join(err, os.Remove(state(1)), os.WriteFile(state(1), bytes.Replace(b, []byte(`"s1"`), []byte(`"s8"`), 1), 0o600), os.Chtimes(state(1), st.ModTime(), st.ModTime())))
+			must(t, errors.Join(err, os.Remove(state(1)),
+				os.WriteFile(state(1), bytes.Replace(b, []byte(`"s1"`), []byte(`"s8"`), 1), 0o600),
+				os.Chtimes(state(1), st.ModTime(), st.ModTime())))
 		}},
 		{"events were cut", 8, func() { must(t, os.Truncate(filepath.Join(dir(2), "events.jsonl"), 10)) }},
 		{"a state file was removed", 8, func() { must(t, os.Remove(state(3))) }},
@@ -289,7 +309,8 @@ func TestIndexTorn(t *testing.T) {
 		spoilt := bytes.Clone(whole)
 		spoilt[n] ^= 4
 		try(fmt.Sprintf("byte %d is wrong", n), spoilt)
-		try(fmt.Sprintf("it is written over by %d bytes of the next one", n), append(bytes.ToUpper(whole[:n]), whole[n:]...))
+		try(fmt.Sprintf("it is written over by %d bytes of the next one", n),
+			append(bytes.ToUpper(whole[:n]), whole[n:]...))
 	}
 	must(t, errors.Join(os.Remove(path), os.Mkdir(path, 0o700))) // it cannot be written
 	if got, err := d.Runs(t.Context(), persistence.Query{}); err != nil || !reflect.DeepEqual(got, want) {
@@ -369,7 +390,10 @@ func TestIndexWhileRunsMove(t *testing.T) {
 
 func begin2(t *testing.T, d *Store, n int) persistence.Journal {
 	t.Helper()
-	j, err := d.Create(t.Context(), persistence.Spec{Loop: "fix", StartedAt: at.Add(time.Duration(n) * time.Second), Definition: []byte("name: fix\n")})
+	j, err := d.Create(t.Context(), persistence.Spec{
+		Loop: "fix", StartedAt: at.Add(time.Duration(n) * time.Second),
+		Definition: []byte("name: fix\n"),
+	})
 	must(t, err)
 	return j
 }
@@ -413,7 +437,8 @@ func TestIndexForgetsWhatIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, when := range []string{"then", "later"} {
-		if b, err := os.ReadFile(filepath.Join(d.running, archiveIndex)); err == nil && bytes.Contains(b, []byte("secret")) {
+		if b, err := os.ReadFile(filepath.Join(d.running, archiveIndex)); err == nil &&
+			bytes.Contains(b, []byte("secret")) {
 			t.Errorf("%s the index still tells of the run: %s", when, b)
 		}
 		settle()

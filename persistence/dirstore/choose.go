@@ -49,10 +49,12 @@ func again[T any](list []T, n int) []T {
 	return list
 }
 
-// choose is Runs of a query with a filter; each takes the runs where it is not nil. A folder whose digest the filter rejects is not read, if its state
-// file is as it was; its journal is not looked at then. Of a hundred thousand runs those are read that are
-// returned.
-func (d *Store) choose(ctx context.Context, q persistence.Query, live []persistence.Run, folders iter.Seq[folder], used map[string]bool, c *cache, each func(persistence.Run) bool) ([]persistence.Run, error) {
+// choose is Runs of a query with a filter; each takes the runs where it is not nil. A folder whose digest the
+// filter rejects is not read, if its state file is as it was; its journal is not looked at then. Of a hundred
+// thousand runs those are read that are returned.
+func (d *Store) choose(ctx context.Context, q persistence.Query, live []persistence.Run, folders iter.Seq[folder],
+	used map[string]bool, c *cache, each func(persistence.Run) bool,
+) ([]persistence.Run, error) {
 	c.openDigests()
 	defer c.closeDigests()
 	ch := choice{d: d, q: q, c: c, live: live, used: used, skip: q.Skip, each: each}
@@ -99,7 +101,8 @@ func (ch *choice) take(r persistence.Run) {
 		if ch.each != nil && len(ch.out) > 0 && ch.out[0].RunID != r.RunID {
 			ch.pass()
 		}
-		if ch.each == nil && len(ch.out) == cap(ch.out) { // a run is large, and append would copy twenty thousand of them often
+		// a run is large, and append would copy twenty thousand of them often
+		if ch.each == nil && len(ch.out) == cap(ch.out) {
 			more := len(ch.out) + fewChosen
 			if len(ch.out) > 0 && ch.q.Limit == 0 { // perhaps it matches all of them
 				more = max(more, ch.all-len(ch.out))
@@ -212,7 +215,8 @@ const (
 
 // sift asks the digests of folders, newest first, whether the filter selects them, and returns them.
 func (ch *choice) sift(folders []folder) ([]verdict, []digested) {
-	verdicts, states, digests := again(ch.verdicts, len(folders)), again(ch.states, len(folders)), again(ch.digests, len(folders))
+	verdicts, states, digests := again(ch.verdicts, len(folders)), again(ch.states, len(folders)),
+		again(ch.digests, len(folders))
 	ch.verdicts, ch.states, ch.digests = verdicts, states, digests
 	damaged := map[int]disk.Stamp{} // of their journals: what such a run is follows from that, too
 	for i, f := range folders {
@@ -237,7 +241,8 @@ func (ch *choice) sift(folders []folder) ([]verdict, []digested) {
 		if now, regular, ok := disk.StampOf(ch.c.statePath(folders[i].path)); !ok || !regular || now != states[i] {
 			verdicts[i], digests[i] = unknown, digested{}
 		} else if was, is := damaged[i]; is {
-			if now, regular, ok := disk.StampOf(filepath.Join(ch.c.history, folders[i].path, "events.jsonl")); !ok || !regular || now != was {
+			if now, regular, ok := disk.StampOf(filepath.Join(ch.c.history, folders[i].path, "events.jsonl")); !ok ||
+				!regular || now != was {
 				verdicts[i], digests[i] = unknown, digested{}
 			}
 		}
@@ -259,7 +264,8 @@ func (c *cache) openDigests() {
 
 // noteDigest keeps what filters ask of a run whose state file is the one with that stamp.
 func (c *cache) noteDigest(p place, state disk.Stamp, r *persistence.Run, journal int64, part int) {
-	if c == nil || c.digested == nil || state == (disk.Stamp{}) || strings.ContainsRune(p.folder, filepath.Separator) || !old(state) {
+	if c == nil || c.digested == nil || state == (disk.Stamp{}) ||
+		strings.ContainsRune(p.folder, filepath.Separator) || !old(state) {
 		return
 	}
 	folder, _, ok := disk.StampOf(filepath.Dir(p.state))
@@ -285,7 +291,8 @@ func (c *cache) noteDigest(p place, state disk.Stamp, r *persistence.Run, journa
 func (c *cache) noteDamaged(p place, state disk.Stamp, r *persistence.Run) {
 	journal, regular, ok := disk.StampOf(p.events)
 	folder, _, there := disk.StampOf(filepath.Dir(p.state))
-	if c == nil || c.digested == nil || state == (disk.Stamp{}) || !ok || !regular || !there || r.Unread != nil || disk.Exists(p.parts) ||
+	if c == nil || c.digested == nil || state == (disk.Stamp{}) || !ok || !regular || !there || r.Unread != nil ||
+		disk.Exists(p.parts) ||
 		strings.ContainsRune(p.folder, filepath.Separator) || !old(state) || !old(journal) {
 		return
 	}

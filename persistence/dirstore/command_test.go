@@ -218,7 +218,10 @@ func TestGarbageCommands(t *testing.T) {
 	send(t, d, j.id, holdOn)
 	f, err := os.OpenFile(j.files.commands, os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
-	for _, line := range []string{"\n", "garbage\n", "\x00\xff\n", "{}\n", `{"n": 9, "command": "stop"}` + "\n", strings.Repeat("x", 3*persistence.MaxCommand) + "\n"} {
+	for _, line := range []string{
+		"\n", "garbage\n", "\x00\xff\n", "{}\n", `{"n": 9, "command": "stop"}` + "\n",
+		strings.Repeat("x", 3*persistence.MaxCommand) + "\n",
+	} {
 		_, err := f.WriteString(line)
 		must(t, err)
 	}
@@ -226,7 +229,8 @@ func TestGarbageCommands(t *testing.T) {
 	sent := send(t, d, j.id, carryOn)
 	all, err := d.Commands(t.Context(), j.id, 0)
 	damage, ok := errors.AsType[*persistence.DamageError](err)
-	if len(all) != 2 || all[0].Kind != persistence.CommandPause || all[1].N != sent.N || sent.N != 7 || !ok || damage.File != j.files.commands {
+	if len(all) != 2 || all[0].Kind != persistence.CommandPause || all[1].N != sent.N || sent.N != 7 || !ok ||
+		damage.File != j.files.commands {
 		t.Errorf("%+v, %v", all, err)
 	}
 	must(t, os.Truncate(j.files.commands, 2<<30))

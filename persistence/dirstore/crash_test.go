@@ -47,7 +47,10 @@ func end(n int, by string) *fsm.Batch {
 
 func begin(t *testing.T, d *Store, batches ...*fsm.Batch) *journal {
 	t.Helper()
-	j, err := d.Create(t.Context(), persistence.Spec{Loop: "fix", StartedAt: at, Definition: []byte("name: fix\n"), Owner: persistence.Owner{PID: os.Getpid()}})
+	j, err := d.Create(t.Context(), persistence.Spec{
+		Loop: "fix", StartedAt: at, Definition: []byte("name: fix\n"),
+		Owner: persistence.Owner{PID: os.Getpid()},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +95,8 @@ func TestCrashWhileArchiving(t *testing.T) {
 				break
 			}
 			d.step = nil
-			checkWhole(t, d, fmt.Sprintf("%s, crash before %q", by, name), persistence.StatusOf(fsm.Outcome{TerminatedBy: by}))
+			checkWhole(t, d, fmt.Sprintf("%s, crash before %q", by, name),
+				persistence.StatusOf(fsm.Outcome{TerminatedBy: by}))
 		}
 	}
 }
@@ -173,7 +177,12 @@ func TestTornAtEveryByte(t *testing.T) {
 	d := open(t)
 	j := begin(t, d, step(1), step(2))
 	before := j.offset
-	out := &fsm.Batch{Events: []fsm.Event{{Kind: "action_output", Time: at, Fields: []fsm.Field{{Key: "line", Value: "one"}}}, {Kind: "action_output", Time: at}}}
+	out := &fsm.Batch{
+		Events: []fsm.Event{
+			{Kind: "action_output", Time: at, Fields: []fsm.Field{{Key: "line", Value: "one"}}},
+			{Kind: "action_output", Time: at},
+		},
+	}
 	for _, b := range []*fsm.Batch{out, step(3)} {
 		if err := j.Record(t.Context(), b); err != nil {
 			t.Fatal(err)
@@ -199,7 +208,8 @@ func TestTornAtEveryByte(t *testing.T) {
 			continue
 		}
 		for _, s := range [][]byte{state, nil} {
-			if err := errors.Join(os.WriteFile(j.files.events, events[:n], 0o644), os.RemoveAll(j.files.torn)); err != nil {
+			if err := errors.Join(os.WriteFile(j.files.events, events[:n], 0o644), os.RemoveAll(j.files.torn)); err !=
+				nil {
 				t.Fatal(err)
 			}
 			if s == nil {
@@ -236,13 +246,15 @@ func TestTornAtEveryByte(t *testing.T) {
 				got++
 			}
 			if snap.Step != wantStep || got != wantEvents || int(k.(*journal).seq) != wantSeq || told != gap {
-				t.Fatalf("%d of %d bytes: step %d, %d events and %q (%d), want %d, %d and %q (%d)", n, len(events), snap.Step, got, told, k.(*journal).seq, wantStep, wantEvents, gap, wantSeq)
+				t.Fatalf("%d of %d bytes: step %d, %d events and %q (%d), want %d, %d and %q (%d)", n, len(events),
+					snap.Step, got, told, k.(*journal).seq, wantStep, wantEvents, gap, wantSeq)
 			}
 			if damage := strings.Join(k.Run().Damage, "\n"); !strings.Contains(damage, gap) {
 				t.Fatalf("%d bytes: damage %s", n, damage)
 			}
 			torn, _ := os.ReadFile(j.files.torn)
-			if kept := k.(*journal).offset; string(torn) != string(events[kept:n]) && string(torn) != string(events[kept:n])+"\n" {
+			if kept := k.(*journal).offset; string(torn) != string(events[kept:n]) &&
+				string(torn) != string(events[kept:n])+"\n" {
 				t.Fatalf("%d bytes: put aside %q", n, torn)
 			}
 			if (len(torn) > 0) != strings.Contains(strings.Join(k.Run().Damage, "\n"), "put aside") {
@@ -282,7 +294,8 @@ func spoilState(t *testing.T, from, every int) {
 		if err != nil || snap.Step != 2 || snap.Current != "s2" || !snap.StartedAt.Equal(at) {
 			t.Fatalf("%s: %v, %+v", what, err, snap)
 		}
-		if runs, err := d.Runs(t.Context(), persistence.Query{}); err != nil || len(runs) != 1 || runs[0].Step != 2 || len(runs[0].Damage) > 0 {
+		if runs, err := d.Runs(t.Context(), persistence.Query{}); err != nil || len(runs) != 1 || runs[0].Step != 2 ||
+			len(runs[0].Damage) > 0 {
 			t.Fatalf("%s: %v, %+v", what, err, runs)
 		}
 	}
@@ -341,14 +354,16 @@ func TestStateAheadOfJournal(t *testing.T) {
 				t.Fatal(err)
 			}
 			const gap = "events 3 to 6 are missing"
-			if runs, err := d.Runs(t.Context(), persistence.Query{}); err != nil || len(runs) != 1 || runs[0].Step != 3 || !strings.Contains(strings.Join(runs[0].Damage, "\n"), gap) {
+			if runs, err := d.Runs(t.Context(), persistence.Query{}); err != nil || len(runs) != 1 ||
+				runs[0].Step != 3 || !strings.Contains(strings.Join(runs[0].Damage, "\n"), gap) {
 				t.Errorf("%v, %+v", err, runs)
 			}
 			k, snap, err := d.Resume(t.Context(), j.id, persistence.Spec{})
 			if err != nil || snap.Step != 3 {
 				t.Fatalf("%v, %+v", err, snap)
 			}
-			if damage := strings.Join(k.Run().Damage, "\n"); !strings.Contains(damage, gap) || strings.Count(damage, "missing") != 1 {
+			if damage := strings.Join(k.Run().Damage, "\n"); !strings.Contains(damage, gap) ||
+				strings.Count(damage, "missing") != 1 {
 				t.Errorf("damage: %s", damage)
 			}
 			if b, err := os.ReadFile(j.files.aside); err != nil || !strings.Contains(string(b), gap) {
@@ -395,7 +410,8 @@ func TestEndWithoutStateFile(t *testing.T) {
 	if _, ok := errors.AsType[*persistence.ArchiveError](j.Close(t.Context())); !ok {
 		t.Errorf("it is in the archive although its state file cannot be written")
 	}
-	if runs, err := d.Runs(t.Context(), persistence.Query{}); err != nil || len(runs) != 1 || runs[0].Status != persistence.Completed {
+	if runs, err := d.Runs(t.Context(), persistence.Query{}); err != nil || len(runs) != 1 ||
+		runs[0].Status != persistence.Completed {
 		t.Errorf("%v, %+v", err, runs)
 	}
 	if err := os.RemoveAll(tmp); err != nil {
@@ -404,7 +420,8 @@ func TestEndWithoutStateFile(t *testing.T) {
 	if err := d.Archive(t.Context(), j.id); err != nil {
 		t.Error(err)
 	}
-	if runs, err := d.Runs(t.Context(), persistence.Query{}); err != nil || len(runs) != 1 || runs[0].Status != persistence.Completed || !runs[0].Archived {
+	if runs, err := d.Runs(t.Context(), persistence.Query{}); err != nil || len(runs) != 1 ||
+		runs[0].Status != persistence.Completed || !runs[0].Archived {
 		t.Errorf("archived: %v, %+v", err, runs)
 	}
 }

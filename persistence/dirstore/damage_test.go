@@ -50,7 +50,10 @@ func newSoundRun(t *testing.T, archived bool) *soundRun {
 		b := step(i)
 		switch {
 		case i%4 == 0:
-			b = &fsm.Batch{Events: []fsm.Event{{Kind: "action_output", Time: at, Fields: []fsm.Field{{Key: "line", Value: fmt.Sprint("line ", i)}}}, {Kind: "action_output", Time: at}}}
+			b = &fsm.Batch{Events: []fsm.Event{
+				{Kind: "action_output", Time: at, Fields: []fsm.Field{{Key: "line", Value: fmt.Sprint("line ", i)}}},
+				{Kind: "action_output", Time: at},
+			}}
 		case i == last && archived:
 			b = end(i, fsm.EndInterrupted)
 		case i == last-1: // a whole memory in the middle of a part
@@ -172,7 +175,8 @@ func (r *soundRun) check(t *testing.T, what string, d *Store, name string, at in
 	for seq := range wantEvents {
 		// Output lines and lines that wait for their memory may stand before it.
 		if seq < wantMemory && !slices.Contains(got, seq+1) {
-			t.Errorf("%s: event %d was recorded before it and is not shown; shown are %v, reports %v", what, seq+1, got, reports)
+			t.Errorf("%s: event %d was recorded before it and is not shown; shown are %v, reports %v", what, seq+1,
+				got, reports)
 		}
 	}
 	runs, err := d.Runs(t.Context(), persistence.Query{})
@@ -218,13 +222,15 @@ func (r *soundRun) readEvents(t *testing.T, what string, d *Store) (reports []st
 		if e.Seq <= last {
 			t.Errorf("%s: event %d is shown behind event %d", what, e.Seq, last)
 		}
-		if last = e.Seq; int(last) <= len(r.events) && string(e.AppendJSON(nil)) != r.events[last-1] && e.Kind != "loop_resume" {
+		if last = e.Seq; int(last) <= len(r.events) && string(e.AppendJSON(nil)) != r.events[last-1] &&
+			e.Kind != "loop_resume" {
 			t.Errorf("%s: an event that never was: %s\nit was %s", what, e.AppendJSON(nil), r.events[last-1])
 		}
 		got = append(got, last)
 	}
 	for e, err := range d.Tail(t.Context(), r.id) {
-		if err != nil || int(e.Seq) <= len(r.events) && string(e.AppendJSON(nil)) != r.events[e.Seq-1] && e.Kind != "loop_resume" {
+		if err != nil || int(e.Seq) <= len(r.events) && string(e.AppendJSON(nil)) != r.events[e.Seq-1] &&
+			e.Kind != "loop_resume" {
 			t.Errorf("%s: read backwards, an event that never was: %s, %v", what, e.AppendJSON(nil), err)
 		}
 	}
@@ -246,7 +252,11 @@ func (r *soundRun) goOn(t *testing.T, what string, d *Store, want *fsm.Snapshot,
 	for n := range 3 {
 		snap.Step = 100 + n
 		snap.Outcome = nil
-		if err := j.Record(t.Context(), &fsm.Batch{Snapshot: snap, Checkpoint: true, Events: []fsm.Event{{Kind: "loop_resume", Time: at}}}); err != nil {
+		if err := j.Record(t.Context(),
+			&fsm.Batch{
+				Snapshot: snap, Checkpoint: true,
+				Events: []fsm.Event{{Kind: "loop_resume", Time: at}},
+			}); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
@@ -333,7 +343,8 @@ func TestDamage(t *testing.T) {
 			r := newSoundRun(t, archived)
 			n := 0
 			for _, rel := range slices.Sorted(maps.Keys(r.files)) {
-				if strings.HasSuffix(rel, ".lock") || strings.HasSuffix(rel, ".pid") || strings.HasSuffix(rel, ".newest") || strings.Contains(rel, "definition") {
+				if strings.HasSuffix(rel, ".lock") || strings.HasSuffix(rel, ".pid") ||
+					strings.HasSuffix(rel, ".newest") || strings.Contains(rel, "definition") {
 					continue
 				}
 				spoil := func(what string, b []byte, at int) {
@@ -362,7 +373,8 @@ func TestDamage(t *testing.T) {
 						if !*testenv.Torture && (k+i)%len(lineSpoilers) != 0 && i > 0 && i < len(lines)-2 {
 							continue
 						}
-						spoil(fmt.Sprintf("line %d %s", i+1, what), bytes.Join(lineSpoilers[what](slices.Clone(lines), i), nil), at)
+						spoil(fmt.Sprintf("line %d %s", i+1, what),
+							bytes.Join(lineSpoilers[what](slices.Clone(lines), i), nil), at)
 					}
 					at += len(line)
 				}
@@ -373,7 +385,8 @@ func TestDamage(t *testing.T) {
 
 // harmless reports whether a spoilt file says what it said before, or is of no use to a reader.
 func (r *soundRun) harmless(t *testing.T, d *Store, name string) bool {
-	if strings.HasSuffix(name, "state.json.tmp") || strings.HasPrefix(name, ".running") && strings.HasSuffix(name, ".state.json") {
+	if strings.HasSuffix(name, "state.json.tmp") || strings.HasPrefix(name, ".running") &&
+		strings.HasSuffix(name, ".state.json") {
 		return true // a view that is not synced
 	}
 	if filepath.Base(name) != segment.IndexName {

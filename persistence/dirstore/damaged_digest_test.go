@@ -106,7 +106,8 @@ func TestDamagedRunsAreRemembered(t *testing.T) {
 	if _, read := list(); !slices.Contains(read, 2) {
 		t.Errorf("a run with lines that were put aside comes from its digest: %v are read", read)
 	}
-	must(t, os.WriteFile(filepath.Join(d.running, archiveDigests), []byte("loops archive digests 5\n\x05nonsense"), 0o600))
+	must(t, os.WriteFile(filepath.Join(d.running, archiveDigests), []byte("loops archive digests 5\n\x05nonsense"),
+		0o600))
 	if now, err := d.Runs(t.Context(), persistence.Query{}); err != nil || len(now) != 6 || len(now[0].Damage) == 0 {
 		t.Errorf("with damaged digests: %v, %s", err, brief(now))
 	}

@@ -34,7 +34,8 @@ func TestDefinitionFileLost(t *testing.T) {
 					if where == "in parts" {
 						d.PartSize = 900
 					}
-					j, err := d.Create(t.Context(), persistence.Spec{Loop: "fix", StartedAt: at, Definition: []byte(text)})
+					j, err := d.Create(t.Context(),
+						persistence.Spec{Loop: "fix", StartedAt: at, Definition: []byte(text)})
 					must(t, err)
 					for i := 1; i <= 12; i++ {
 						must(t, j.Record(t.Context(), step(i)))

@@ -116,10 +116,16 @@ func appendDigest(b []byte, r *persistence.Run) []byte {
 		}
 	}
 	b = binary.AppendUvarint(b, flags)
-	for _, n := range []int64{int64(r.Step), int64(r.Passes), int64(r.MaxSteps), r.StartedAt.UnixNano(), r.UpdatedAt.UnixNano(), int64(r.Elapsed), int64(r.Owner.PID), int64(r.FailedItems)} {
+	for _, n := range []int64{
+		int64(r.Step), int64(r.Passes), int64(r.MaxSteps), r.StartedAt.UnixNano(),
+		r.UpdatedAt.UnixNano(), int64(r.Elapsed), int64(r.Owner.PID), int64(r.FailedItems),
+	} {
 		b = binary.AppendVarint(b, n)
 	}
-	for _, s := range []string{string(r.ID), r.RunID, r.Loop, string(r.Status), r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why, r.Ignored, r.Merge} {
+	for _, s := range []string{
+		string(r.ID), r.RunID, r.Loop, string(r.Status), r.State, r.Ended, r.Error, r.Message,
+		r.Reason, r.Why, r.Ignored, r.Merge,
+	} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	return b
@@ -131,14 +137,20 @@ const mostDigest = 4 << 10
 // appendListed writes what else a listing returns of it.
 func appendListed(b []byte, r *persistence.Run, folder disk.Stamp, journal, others int64) []byte {
 	b = index.AppendStamp(b, folder)
-	for _, n := range []int64{journal, others, int64(r.Segment), r.Reconciled.UnixNano(), r.Owner.PIDNS, r.Owner.Start} {
+	for _, n := range []int64{
+		journal, others, int64(r.Segment), r.Reconciled.UnixNano(), r.Owner.PIDNS,
+		r.Owner.Start,
+	} {
 		b = binary.AppendVarint(b, n)
 	}
 	options := ""
 	if r.Options != nil {
 		options = string(value.AppendJSON(nil, r.Options))
 	}
-	for _, s := range []string{string(r.Earlier), r.Continuation, r.File, r.SHA256, r.Marker, r.Owner.Host, r.Owner.Boot, options} {
+	for _, s := range []string{
+		string(r.Earlier), r.Continuation, r.File, r.SHA256, r.Marker, r.Owner.Host,
+		r.Owner.Boot, options,
+	} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	return b
@@ -155,12 +167,15 @@ func (f *folder) ofDigest(body string) (g digested, ok bool) {
 	r.StartedAt, r.UpdatedAt = p.time(), p.time()
 	r.Elapsed, r.Owner.PID, r.FailedItems = time.Duration(p.signed()), int(p.signed()), int(p.signed())
 	r.ID, r.RunID, r.Loop, r.Status = persistence.ID(p.string()), p.string(), p.string(), persistence.Status(p.string())
-	r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why = p.string(), p.string(), p.string(), p.string(), p.string(), p.string()
+	r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why = p.string(), p.string(), p.string(), p.string(),
+		p.string(), p.string()
 	r.Ignored, r.Merge = p.string(), p.string()
 	if g.listed {
 		g.folder = p.stamp()
-		g.journal, g.others, r.Segment, r.Reconciled, r.Owner.PIDNS, r.Owner.Start = p.signed(), p.signed(), int(p.signed()), p.time(), p.signed(), p.signed()
-		r.Earlier, r.Continuation, r.File, r.SHA256, r.Marker = persistence.ID(p.string()), p.string(), p.string(), p.string(), p.string()
+		g.journal, g.others, r.Segment, r.Reconciled, r.Owner.PIDNS, r.Owner.Start = p.signed(), p.signed(),
+			int(p.signed()), p.time(), p.signed(), p.signed()
+		r.Earlier, r.Continuation, r.File, r.SHA256, r.Marker = persistence.ID(p.string()), p.string(), p.string(),
+			p.string(), p.string()
 		r.Owner.Host, r.Owner.Boot = p.string(), p.string()
 		if options := p.string(); options != "" {
 			v, err := value.ParseJSON([]byte(options))

@@ -24,7 +24,8 @@ func TestListingOfAllComesFromDigests(t *testing.T) {
 		ended(t, d, "fix", i)
 	}
 	j, err := d.Create(t.Context(), persistence.Spec{
-		Loop: "fix", StartedAt: at.Add(time.Minute), Definition: []byte("x"), File: "loops/fix.yaml", SHA256: strings.Repeat("a", 64), MaxSteps: 7,
+		Loop: "fix", StartedAt: at.Add(time.Minute), Definition: []byte("x"), File: "loops/fix.yaml",
+		SHA256: strings.Repeat("a", 64), MaxSteps: 7,
 		Options: value.NewMap("input", "é\n", "n", int64(3), "list", []any{"a", nil, 0.5, value.NewMap()}),
 	})
 	must(t, err)
@@ -70,7 +71,10 @@ func TestListingOfAllComesFromDigests(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(folder(2), "events.damaged"), []byte("{}\n"), 0o600))
 	must(t, os.Chtimes(filepath.Join(folder(3), "state.json"), at, at))
 	must(t, os.Remove(filepath.Join(folder(4), "events.jsonl")))
-	changed := []string{filepath.Base(folder(1)), filepath.Base(folder(2)), filepath.Base(folder(3)), filepath.Base(folder(4))}
+	changed := []string{
+		filepath.Base(folder(1)), filepath.Base(folder(2)), filepath.Base(folder(3)),
+		filepath.Base(folder(4)),
+	}
 	if names := stale(); !slices.Equal(names, changed) {
 		t.Errorf("after changes the listing reads %v, not %v", names, changed)
 	}
@@ -85,7 +89,8 @@ func TestListingOfAllComesFromDigests(t *testing.T) {
 	// What another version wrote is not read.
 	path := filepath.Join(d.running, archiveDigests)
 	digests, err := os.ReadFile(path)
-	must(t, errors.Join(err, os.WriteFile(path, bytes.Replace(digests, []byte("digests 6"), []byte("digests 5"), 1), 0o600)))
+	must(t, errors.Join(err, os.WriteFile(path, bytes.Replace(digests, []byte("digests 6"), []byte("digests 5"), 1),
+		0o600)))
 	if names := stale(); len(names) != len(want) {
 		t.Errorf("of what another version wrote only %v are not believed", names)
 	}

@@ -134,7 +134,8 @@ func (d *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 		}
 		j = &journal{d: d, id: id, files: d.live(id), work: d.work(id), lock: lock, created: true}
 		j.rec = record{
-			runID: persistence.MakeRunID(at), owner: spec.Owner, options: spec.Options, file: spec.File, sha: spec.SHA256,
+			runID: persistence.MakeRunID(at), owner: spec.Owner, options: spec.Options, file: spec.File,
+			sha:      spec.SHA256,
 			maxSteps: spec.MaxSteps, origin: spec.Origin, status: persistence.Running,
 		}
 		j.rec.Loop, j.rec.StartedAt = spec.Loop, spec.StartedAt
@@ -175,8 +176,10 @@ func (d *Store) reserve(spec persistence.Spec) (persistence.ID, time.Time, *os.F
 	for at := persistence.FirstSecond(spec.StartedAt, newest); ; at = at.Add(time.Second) {
 		id := persistence.MakeID(spec.Loop, at)
 		p := d.live(id)
-		if isRetired(retired, persistence.MakeRunID(at)) || disk.Exists(filepath.Join(d.history, folderName(persistence.MakeRunID(at), spec.Loop))) ||
-			disk.Exists(p.state) || disk.Exists(p.events) || disk.Exists(p.pid) || disk.Exists(p.lock) || disk.Exists(p.removed) || disk.Exists(p.commands) || disk.Exists(d.work(id)) {
+		if isRetired(retired, persistence.MakeRunID(at)) ||
+			disk.Exists(filepath.Join(d.history, folderName(persistence.MakeRunID(at), spec.Loop))) ||
+			disk.Exists(p.state) || disk.Exists(p.events) || disk.Exists(p.pid) || disk.Exists(p.lock) ||
+			disk.Exists(p.removed) || disk.Exists(p.commands) || disk.Exists(d.work(id)) {
 			continue
 		}
 		lock, err := d.claim(id) // first: it shows that there is a folder if this process dies
@@ -207,7 +210,9 @@ func (d *Store) reserveNamed(spec persistence.Spec) (persistence.ID, time.Time, 
 	if err != nil {
 		return "", at, nil, err
 	}
-	if isRetired(retired, persistence.MakeRunID(at)) || disk.Exists(filepath.Join(d.history, folderName(persistence.MakeRunID(at), spec.Loop))) || disk.Exists(p.removed) || !d.unrecorded(spec.ID) {
+	if isRetired(retired, persistence.MakeRunID(at)) ||
+		disk.Exists(filepath.Join(d.history, folderName(persistence.MakeRunID(at), spec.Loop))) ||
+		disk.Exists(p.removed) || !d.unrecorded(spec.ID) {
 		return "", at, nil, not
 	}
 	lock, err := d.claim(spec.ID)
@@ -236,7 +241,9 @@ func (d *Store) reserveNamed(spec persistence.Spec) (persistence.ID, time.Time, 
 }
 
 // Resume implements [Store].
-func (d *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal, *fsm.Snapshot, error) {
+func (d *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal,
+	*fsm.Snapshot, error,
+) {
 	scope := persistence.ResolveScope(spec.Scope)
 	if spec.StartedAt.IsZero() {
 		spec.StartedAt = time.Now()
@@ -318,7 +325,10 @@ func (d *Store) goOn(t *taken, spec persistence.Spec, scope []string) (*journal,
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &journal{d: d, id: t.id, files: files, work: work, lock: t.lock, events: f, resumed: true, rec: *l.record, damage: l.damage}
+	j := &journal{
+		d: d, id: t.id, files: files, work: work, lock: t.lock, events: f, resumed: true, rec: *l.record,
+		damage: l.damage,
+	}
 	j.seq, j.offset, j.before, j.known = l.seq, l.good, l.lastBefore, true
 	j.rec.part = l.before
 	j.rec.owner, j.rec.reconciled, j.rec.why = spec.Owner, time.Time{}, ""

@@ -27,7 +27,9 @@ const (
 
 // Send implements [Controller]. Senders wait for one another, and for processes that take runs over or remove them;
 // only the owner of the run may move it to the archive meanwhile, and then it is looked for again.
-func (d *Store) Send(ctx context.Context, id persistence.ID, c persistence.Command) (sent persistence.Command, err error) {
+func (d *Store) Send(ctx context.Context, id persistence.ID, c persistence.Command) (sent persistence.Command,
+	err error,
+) {
 	if _, err := d.find(id); err != nil {
 		return c, err
 	}
@@ -56,7 +58,9 @@ func (d *Store) Send(ctx context.Context, id persistence.ID, c persistence.Comma
 				return nil
 			}
 			if try == 3 {
-				return &persistence.UncertainError{Err: errors.New("the run went to the archive and back again and again")}
+				return &persistence.UncertainError{
+					Err: errors.New("the run went to the archive and back again and again"),
+				}
 			}
 		}
 	})
@@ -300,13 +304,15 @@ func (m *commandMarks) nothingNew(path string, after uint64) bool {
 		return false
 	}
 	now := markOf(st)
-	return now.dev == mark.dev && now.ino == mark.ino && now.size == mark.size && now.changed.Equal(mark.changed) && mark.end == mark.size
+	return now.dev == mark.dev && now.ino == mark.ino && now.size == mark.size && now.changed.Equal(mark.changed) &&
+		mark.end == mark.size
 }
 
 // at is where reading the commands after a number begins: at the first line, unless those before another one are known.
 func (m *commandMarks) at(path string, st fs.FileInfo, after uint64) commandMark {
 	now := markOf(st)
-	if mark, ok := m.get(path); ok && after >= mark.last && mark.dev == now.dev && mark.ino == now.ino && mark.size <= now.size {
+	if mark, ok := m.get(path); ok && after >= mark.last && mark.dev == now.dev && mark.ino == now.ino &&
+		mark.size <= now.size {
 		now.end, now.tail, now.last = mark.end, mark.tail, mark.last
 	}
 	return now
@@ -325,7 +331,10 @@ type commandReader struct {
 func (r *commandReader) from(f io.ReaderAt, mark commandMark) error {
 	r.mark = mark
 	if mark.size > disk.MaxRead {
-		return &os.PathError{Op: "read", Path: r.path, Err: fmt.Errorf("it has %d bytes, more than any such file is given", mark.size)}
+		return &os.PathError{
+			Op: "read", Path: r.path,
+			Err: fmt.Errorf("it has %d bytes, more than any such file is given", mark.size),
+		}
 	}
 	tail := make([]byte, len(mark.tail))
 	if _, err := f.ReadAt(tail, mark.end-int64(len(tail))); err != nil || string(tail) != mark.tail {
@@ -362,7 +371,10 @@ func (r *commandReader) take(line []byte) {
 	default:
 		r.mark.last++
 		if r.damage == nil && r.mark.last > r.after {
-			r.damage = &persistence.DamageError{File: r.path, Offset: r.mark.end, What: "no command that can be read: " + err.Error()}
+			r.damage = &persistence.DamageError{
+				File: r.path, Offset: r.mark.end,
+				What: "no command that can be read: " + err.Error(),
+			}
 		}
 		return
 	}

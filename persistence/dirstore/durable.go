@@ -22,7 +22,9 @@ func durableNow(d persistence.Durability, b *fsm.Batch) bool {
 	case b.Checkpoint && d == persistence.Strict, b.Snapshot != nil && b.Snapshot.Outcome != nil:
 		return true
 	}
-	return !b.Written && slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == fsm.EventActionComplete || e.Kind == fsm.EventItemEnd })
+	return !b.Written && slices.ContainsFunc(b.Events, func(e fsm.Event) bool {
+		return e.Kind == fsm.EventActionComplete || e.Kind == fsm.EventItemEnd
+	})
 }
 
 // groupDelay is how long after it was recorded a decision begins to be made durable. The disk needs the rest of

@@ -229,7 +229,8 @@ func TestParseDurability(t *testing.T) {
 			t.Errorf("%s: %v, %v", d, got, err)
 		}
 	}
-	if _, err := persistence.ParseDurability("Strict"); err == nil || err.Error() != `durability "Strict": expected strict, grouped or none` {
+	if _, err := persistence.ParseDurability("Strict"); err == nil ||
+		err.Error() != `durability "Strict": expected strict, grouped or none` {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -16,7 +16,9 @@ func TestEncodersForget(t *testing.T) {
 	s := step(1).Snapshot
 	for n := range 300 {
 		s.Captured.Set("c", value.NewMap("output", strings.Repeat(fmt.Sprint(n), 512)))
-		if err := j.Record(t.Context(), &fsm.Batch{Snapshot: s, Checkpoint: n%10 == 0, Events: []fsm.Event{{Kind: "route", Time: at}}}); err != nil {
+		if err := j.Record(t.Context(),
+			&fsm.Batch{Snapshot: s, Checkpoint: n%10 == 0, Events: []fsm.Event{{Kind: "route", Time: at}}}); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}

@@ -77,7 +77,8 @@ func (d *Store) cutShort() (hidden []string, marks, stale []persistence.ID) {
 		if stem, ok := strings.CutSuffix(filepath.ToSlash(rel), ".lock"); ok && d.abandoned(persistence.ID(stem)) {
 			stale = append(stale, persistence.ID(stem))
 		}
-		if stem, ok := strings.CutSuffix(filepath.ToSlash(rel), commandsSuffix); ok && d.unclaimed(persistence.ID(stem)) {
+		if stem, ok := strings.CutSuffix(filepath.ToSlash(rel), commandsSuffix); ok &&
+			d.unclaimed(persistence.ID(stem)) {
 			stale = append(stale, persistence.ID(stem))
 		}
 		return nil

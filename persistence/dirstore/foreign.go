@@ -29,7 +29,10 @@ func (d *Store) starting(id persistence.ID) (persistence.Run, bool) {
 	if !d.alive(owner, recorded) {
 		return persistence.Run{}, false
 	}
-	r := persistence.Run{ID: id, Loop: string(id), Status: persistence.Starting, Owner: owner, Foreign: true, StartedAt: at, UpdatedAt: at, Log: p.pid}
+	r := persistence.Run{
+		ID: id, Loop: string(id), Status: persistence.Starting, Owner: owner, Foreign: true,
+		StartedAt: at, UpdatedAt: at, Log: p.pid,
+	}
 	if loop, began, ok := persistence.SplitID(id); ok {
 		r.Loop, r.StartedAt = loop, began
 	}
@@ -64,9 +67,13 @@ func (l *loaded) adopt(p place) {
 		l.interrupted(readEnding(p.events, l.Current))
 	}
 	if l.status == persistence.Awaiting { // that tool records no end of it
-		l.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndHandoff, FinalState: l.Current, Steps: l.Step, Duration: l.Elapsed, Continuation: l.Continuation}
+		l.Outcome = &fsm.Outcome{
+			TerminatedBy: fsm.EndHandoff, FinalState: l.Current, Steps: l.Step,
+			Duration: l.Elapsed, Continuation: l.Continuation,
+		}
 	}
-	if l.status != persistence.Running && l.status != persistence.Interrupted && l.status != persistence.Awaiting && l.status != persistence.UserStopped {
+	if l.status != persistence.Running && l.status != persistence.Interrupted && l.status != persistence.Awaiting &&
+		l.status != persistence.UserStopped {
 		l.Outcome = lastOutcome(p.events, l.status, &l.Snapshot)
 	}
 }
@@ -133,7 +140,10 @@ func (l *loaded) interrupted(at ending) {
 		// The tool routed the action it had killed: the state it names was never entered.
 		l.Phase, l.JustRouted = fsm.PhasePending, true
 	}
-	l.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: l.Current, Steps: l.Step, Duration: l.Elapsed}
+	l.Outcome = &fsm.Outcome{
+		TerminatedBy: fsm.EndInterrupted, FinalState: l.Current, Steps: l.Step,
+		Duration: l.Elapsed,
+	}
 	if at.by == fsm.EndMaxSteps || at.by == fsm.EndMaxIterations {
 		l.StepsCapped, l.PassCapped = at.steps, at.passes
 		l.maxSteps = at.most(l.Step)

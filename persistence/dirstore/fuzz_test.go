@@ -21,7 +21,9 @@ func FuzzState(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	f.Add([]byte(`{"loop_name": "a", "current_state": "b", "iteration": NaN, "captured": [], "started_at": "", "status": "running"}`))
+	f.Add(
+		[]byte(
+			`{"loop_name": "a", "current_state": "b", "iteration": NaN, "captured": [], "started_at": "", "status": "running"}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dir := t.TempDir()
 		p := place{id: "a-20261121T083717", state: filepath.Join(dir, "s"), events: filepath.Join(dir, "e"), runs: dir}
@@ -71,11 +73,15 @@ func FuzzEvents(f *testing.F) {
 	}
 	f.Add(b)
 	f.Add(bytes.ReplaceAll(b, []byte("memory_full"), []byte("memory")))
-	f.Add([]byte("{\"event\": \"x\", \"memory_full\": {\"captured\": 1}}\n{\"event\": \"y\", \"memory\": {\"messages_add\": 3, \"captured_all\": null}}\n"))
+	f.Add([]byte("{\"event\": \"x\", \"memory_full\": {\"captured\": 1}}\n" +
+		"{\"event\": \"y\", \"memory\": {\"messages_add\": 3, \"captured_all\": null}}\n"))
 	top := step(3).Snapshot
 	for _, change := range []func(){
 		func() {
-			top.Child = &fsm.Child{Name: "a", Memory: step(1).Snapshot, Log: []string{strings.Repeat("x", snapshot.LogFrom)}}
+			top.Child = &fsm.Child{
+				Name: "a", Memory: step(1).Snapshot,
+				Log: []string{strings.Repeat("x", snapshot.LogFrom)},
+			}
 		},
 		func() {
 			top.Child.Memory.Child = &fsm.Child{Name: "b", Memory: step(2).Snapshot}
@@ -85,7 +91,8 @@ func FuzzEvents(f *testing.F) {
 		func() { top.Child.Memory.Child = nil },
 	} {
 		change()
-		if err := j.Record(f.Context(), &fsm.Batch{Snapshot: top, Events: []fsm.Event{{Kind: "route", Time: at, Depth: 1}}}); err != nil {
+		if err := j.Record(f.Context(),
+			&fsm.Batch{Snapshot: top, Events: []fsm.Event{{Kind: "route", Time: at, Depth: 1}}}); err != nil {
 			f.Fatal(err)
 		}
 	}
@@ -93,13 +100,18 @@ func FuzzEvents(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(b)
-	f.Add([]byte(`{"event": "x", "memory_full": {"loop_name": "a", "current_state": "b", "iteration": 1, "started_at": "", "sub_loop": {"log": {"lines": 2, "from": 0}, "memory": 3}}}
+	f.Add(
+		[]byte(
+			`{"event": "x", "memory_full": {"loop_name": "a", "current_state": "b", "iteration": 1, "started_at": "", "sub_loop": {"log": {"lines": 2, "from": 0}, "memory": 3}}}
 {"event": "y", "memory": {"sub_loop": {"log_add": ["z"], "memory": {"sub_loop": {"memory": {}}, "messages_add": [1]}}}}
 {"event": "z", "memory": {"sub_loop_all": {"memory": {}}}}
 `))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dir := t.TempDir()
-		p := place{id: "fix-20261121T083717", state: filepath.Join(dir, "s"), events: filepath.Join(dir, "e"), runs: dir}
+		p := place{
+			id: "fix-20261121T083717", state: filepath.Join(dir, "s"), events: filepath.Join(dir, "e"),
+			runs: dir,
+		}
 		if err := os.WriteFile(p.events, b, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,8 @@ func (d *Store) Import(ctx context.Context, r persistence.Recorded) error {
 	loop, at, ok := persistence.SplitID(r.Run.ID)
 	switch {
 	case r.Run.Foreign:
-		return fmt.Errorf("run %s was written by little-loops: its files can be copied, but not what was read from them", r.Run.ID)
+		return fmt.Errorf("run %s was written by little-loops: its files can be copied, but not what was "+
+			"read from them", r.Run.ID)
 	case !ok || loop != r.Run.Loop || persistence.MakeRunID(at) != r.Run.RunID || persistence.CheckLoop(loop) != nil:
 		return fmt.Errorf("run %s of loop %q, %s, cannot be the name of files", r.Run.ID, r.Run.Loop, r.Run.RunID)
 	case r.Memory == nil || !r.Memory.StartedAt.Equal(r.Run.StartedAt):
@@ -92,7 +93,8 @@ func (d *Store) absent(id persistence.ID) error {
 
 // rebuild records a run again in the archive of d.
 func (d *Store) rebuild(ctx context.Context, r persistence.Recorded) error {
-	if err := errors.Join(disk.MkdirAll(d.history, disk.FolderMode), disk.MakeWork(d.runs, d.work(r.Run.ID))); err != nil {
+	if err := errors.Join(disk.MkdirAll(d.history, disk.FolderMode), disk.MakeWork(d.runs, d.work(r.Run.ID))); err !=
+		nil {
 		return err
 	}
 	if err := keepDefinition(d.work(r.Run.ID), r.Definition); err != nil {

@@ -79,7 +79,8 @@ func checkImported(t *testing.T, when string, from *Store, root string, run pers
 	}
 	_, err = persistence.Copy(t.Context(), from, d, run)
 	different, _ := errors.AsType[*persistence.DifferentError](err) // where it is in the archive, and was not
-	if len(there) == 0 && err != nil || len(there) == 1 && !errors.Is(err, fs.ErrExist) && (different == nil || run.Archived) {
+	if len(there) == 0 && err != nil || len(there) == 1 && !errors.Is(err, fs.ErrExist) &&
+		(different == nil || run.Archived) {
 		t.Errorf("%s: there were %d runs; once more: %v", when, len(there), err)
 	}
 	there, err = d.Runs(t.Context(), persistence.Query{})
@@ -93,7 +94,8 @@ func checkImported(t *testing.T, when string, from *Store, root string, run pers
 	for _, dir := range []string{d.running, d.history} {
 		names, _ := disk.Names(dir)
 		for _, n := range names {
-			if strings.HasSuffix(n, ".import") || strings.HasSuffix(n, ".lock") && n != ".acquire.lock" && !run.Archived {
+			if strings.HasSuffix(n, ".import") || strings.HasSuffix(n, ".lock") && n != ".acquire.lock" &&
+				!run.Archived {
 				t.Errorf("%s: %s is left", when, n)
 			}
 		}
@@ -114,11 +116,22 @@ func TestImportRefused(t *testing.T) {
 	}{
 		{"of little-loops", func(r *persistence.Recorded) { r.Run.Foreign = true }, "was written by little-loops"},
 		{"another id", func(r *persistence.Recorded) { r.Run.ID = "fix" }, "cannot be the name of files"},
-		{"another run id", func(r *persistence.Recorded) { r.Run.RunID = "2026-11-21T103406" }, "cannot be the name of files"},
-		{"a name that leads away", func(r *persistence.Recorded) { r.Run.ID, r.Run.Loop = "../fix-20261121T103405", "../fix" }, "cannot be the name of files"},
+		{
+			"another run id", func(r *persistence.Recorded) { r.Run.RunID = "2026-11-21T103406" },
+			"cannot be the name of files",
+		},
+		{"a name that leads away", func(r *persistence.Recorded) {
+			r.Run.ID, r.Run.Loop = "../fix-20261121T103405", "../fix"
+		}, "cannot be the name of files"},
 		{"without memory", func(r *persistence.Recorded) { r.Memory = nil }, "does not remember when it started"},
-		{"without events", func(r *persistence.Recorded) { r.Events = from.Events(t.Context(), runs[0].ID, 1000) }, "has no events"},
-		{"with a gap", func(r *persistence.Recorded) { r.Events = from.Events(t.Context(), runs[0].ID, 2) }, "event 0 is followed by 3"},
+		{
+			"without events", func(r *persistence.Recorded) { r.Events = from.Events(t.Context(), runs[0].ID, 1000) },
+			"has no events",
+		},
+		{
+			"with a gap", func(r *persistence.Recorded) { r.Events = from.Events(t.Context(), runs[0].ID, 2) },
+			"event 0 is followed by 3",
+		},
 		{"unknown", func(r *persistence.Recorded) { r.Events = from.Events(t.Context(), "x", 0) }, "no such run"},
 	} {
 		to := open(t)

@@ -248,7 +248,8 @@ func (j *journal) append(b *fsm.Batch) error {
 		e.Buf = append(sum(e.Buf, start), '\n')
 		sum = snapshot.AppendSum
 		if n := len(e.Buf) - start; n > segment.MostLine && e.Err == nil {
-			e.Err = fmt.Errorf("%s: the event %s of state %q needs a line of %d bytes, and %d can be read again: let its action leave less text, or write it to a file",
+			e.Err = fmt.Errorf("%s: the event %s of state %q needs a line of %d bytes, and %d can be read again: "+
+				"let its action leave less text, or write it to a file",
 				j.files.events, b.Events[i].Kind, stateOf(b), n, segment.MostLine)
 		}
 	}

@@ -53,7 +53,8 @@ func TestLargeStateIsNotWrittenAtEachStep(t *testing.T) {
 					last = now
 				}
 				if most := 2*j.offset + small; written > most {
-					t.Errorf("%d bytes of state files were written for %d of journal, more than %d", written, j.offset, most)
+					t.Errorf("%d bytes of state files were written for %d of journal, more than %d", written,
+						j.offset, most)
 				}
 				// What others read of it is up to date all the same.
 				r, err := d.Runs(t.Context(), persistence.Query{Loop: "fix"})
@@ -75,7 +76,8 @@ func TestLargeStateIsNotWrittenAtEachStep(t *testing.T) {
 				again, _, err := d.Resume(t.Context(), j.id, persistence.Spec{})
 				must(t, err)
 				got, err := d.Snapshot(t.Context(), j.id)
-				if must(t, err); got.Captured.Len() != b.Snapshot.Captured.Len() || len(got.Messages) != len(b.Snapshot.Messages) || got.Edges.Len() != b.Snapshot.Edges.Len() {
+				if must(t, err); got.Captured.Len() != b.Snapshot.Captured.Len() ||
+					len(got.Messages) != len(b.Snapshot.Messages) || got.Edges.Len() != b.Snapshot.Edges.Len() {
 					t.Error("what was recorded last is lost")
 				}
 				must(t, again.Close(t.Context()))

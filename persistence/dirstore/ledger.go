@@ -105,7 +105,8 @@ func (l *Ledger) Change(ctx context.Context, e persistence.Entry) (persistence.E
 // write puts an entry in place. Called locked.
 func (l *Ledger) write(folder string, e persistence.Entry) error {
 	if len(e.Body) > persistence.MostBody {
-		return fmt.Errorf("%s of %s: its body has %d bytes, at most %d are kept", e.Key, e.List, len(e.Body), persistence.MostBody)
+		return fmt.Errorf("%s of %s: its body has %d bytes, at most %d are kept", e.Key, e.List, len(e.Body),
+			persistence.MostBody)
 	}
 	b, err := json.Marshal(entry{e.Rev, e.Open, e.Added.UTC().Truncate(time.Millisecond), e.Body})
 	if err != nil {
@@ -213,7 +214,8 @@ func read(folder, list, key string) (persistence.Entry, error) {
 	}
 	var e entry
 	if err := json.Unmarshal(b, &e); err != nil {
-		return persistence.Entry{}, fmt.Errorf("%s: damaged: %w; remove the file if what it is about need not be done again", file, err)
+		return persistence.Entry{},
+			fmt.Errorf("%s: damaged: %w; remove the file if what it is about need not be done again", file, err)
 	}
 	return persistence.Entry{List: list, Key: key, Rev: e.Rev, Open: e.Open, Added: e.Added, Body: e.Body}, nil
 }

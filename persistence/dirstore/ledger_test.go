@@ -41,7 +41,9 @@ func TestCrashAtEachStep(t *testing.T) {
 		if _, err := l.Change(t.Context(), one); !errors.Is(err, crash) {
 			t.Fatalf("%s: %v", at, err)
 		}
-		if err := l.Add(t.Context(), persistence.Entry{List: "x", Key: "new", Added: time.Unix(0, 0), Body: []byte(`3`)}); !errors.Is(err, crash) {
+		if err := l.Add(t.Context(),
+			persistence.Entry{List: "x", Key: "new", Added: time.Unix(0, 0), Body: []byte(`3`)}); !errors.Is(err,
+			crash) {
 			t.Fatalf("%s: %v", at, err)
 		}
 		all, err := LedgerOf(loops).Entries(t.Context(), "x")
@@ -53,7 +55,8 @@ func TestCrashAtEachStep(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%s: the list holds %s, want %s; %v", at, got, want, err)
 		}
-		if err := LedgerOf(loops).Add(t.Context(), persistence.Entry{List: "x", Key: "next", Added: time.Unix(0, 0), Body: []byte(`4`)}); err != nil {
+		if err := LedgerOf(loops).Add(t.Context(),
+			persistence.Entry{List: "x", Key: "next", Added: time.Unix(0, 0), Body: []byte(`4`)}); err != nil {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -74,7 +77,8 @@ func TestDamagedEntry(t *testing.T) {
 	if _, err := l.Entries(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), file+": damaged") {
 		t.Errorf("the error is %v", err)
 	}
-	if err := l.Add(t.Context(), persistence.Entry{List: "x", Key: "k", Body: []byte(`1`)}); !errors.Is(err, persistence.ErrTaken) {
+	if err := l.Add(t.Context(), persistence.Entry{List: "x", Key: "k", Body: []byte(`1`)}); !errors.Is(err,
+		persistence.ErrTaken) {
 		t.Errorf("its key is free: %v", err)
 	}
 }

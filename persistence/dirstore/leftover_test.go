@@ -27,7 +27,10 @@ func TestSweepClearsFilesBesideAFinishedArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := &fsm.Snapshot{Loop: "x", Phase: fsm.PhasePending, Current: "done", Captured: value.NewMap(), Outcome: &fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "done"}}
+	end := &fsm.Snapshot{
+		Loop: "x", Phase: fsm.PhasePending, Current: "done", Captured: value.NewMap(),
+		Outcome: &fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "done"},
+	}
 	batch := &fsm.Batch{Events: []fsm.Event{{Kind: "loop_complete", Time: time.Now()}}, Snapshot: end, Checkpoint: true}
 	if err := j.Record(ctx, batch); err != nil {
 		t.Fatal(err)
@@ -74,7 +77,10 @@ func TestSweepKeepsCopiesOfARunApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	memory := &fsm.Snapshot{Loop: "x", Phase: fsm.PhasePending, Current: "a", Captured: value.NewMap()}
-	if err := j.Record(ctx, &fsm.Batch{Events: []fsm.Event{{Kind: "loop_start", Time: began}}, Snapshot: memory, Checkpoint: true}); err != nil {
+	if err := j.Record(ctx, &fsm.Batch{
+		Events: []fsm.Event{{Kind: "loop_start", Time: began}}, Snapshot: memory,
+		Checkpoint: true,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = j.Close(ctx) }() // it owns the run until then

@@ -38,7 +38,9 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 }
 
 // list is Runs; each takes the runs of a query that looks at digests, where it is not nil.
-func (d *Store) list(ctx context.Context, q persistence.Query, each func(persistence.Run) bool) ([]persistence.Run, error) {
+func (d *Store) list(ctx context.Context, q persistence.Query, each func(persistence.Run) bool) ([]persistence.Run,
+	error,
+) {
 	if q.ID != "" {
 		return q.Cut(d.one(q)), nil
 	}
@@ -208,8 +210,8 @@ func cutNewer(runs []persistence.Run, second string) (newer, rest []persistence.
 	return runs[:n], runs[n:]
 }
 
-// seconds yields folders, newest first, with all that began in the same second together: only what is in them says which of
-// these began last. A list is the caller's until the next one.
+// seconds yields folders, newest first, with all that began in the same second together: only what is in them
+// says which of these began last. A list is the caller's until the next one.
 func seconds(folders iter.Seq[folder]) iter.Seq[[]folder] {
 	return func(yield func([]folder) bool) {
 		var group []folder

@@ -106,7 +106,8 @@ func (p place) load(texts bool) (*loaded, error) {
 		if len(l.damage) == 0 {
 			l.note(p.state, "the file is missing, and the event file holds no memory")
 		}
-		return l, &persistence.DamageError{File: p.state, Offset: -1, What: "the memory of the run cannot be read: " + l.damage[0]}
+		return l, &persistence.DamageError{File: p.state, Offset: -1, What: "the memory of the run cannot be read: " +
+			l.damage[0]}
 	}
 	l.flat = flat
 	if texts && !l.foreign { // little-loops keeps every text in its place

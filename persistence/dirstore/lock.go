@@ -36,9 +36,10 @@ type scopeLock struct {
 
 	Segment int `json:"segment,omitempty"` // of the run; its record says so only when the owner recorded something
 
-	Run   persistence.ID `json:"run,omitempty"`   // which run of another store has the lock; "" = not known yet
-	Mark  string         `json:"mark,omitempty"`  // of where the run is recorded
-	Store string         `json:"store,omitempty"` // where that run is recorded; "" = it is one of this store, and the file has its name
+	Run  persistence.ID `json:"run,omitempty"`  // which run of another store has the lock; "" = not known yet
+	Mark string         `json:"mark,omitempty"` // of where the run is recorded
+	// where that run is recorded; "" = it is one of this store, and the file has its name
+	Store string `json:"store,omitempty"`
 }
 
 func (l scopeLock) owner() persistence.Owner {
@@ -118,7 +119,8 @@ func (d *Store) claim(id persistence.ID) (*os.File, error) {
 				return f, nil
 			}
 		}
-		if errors.Is(err, syscall.EWOULDBLOCK) && probed < mostProbed && disk.Flock(f, syscall.LOCK_SH|syscall.LOCK_NB) == nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) && probed < mostProbed &&
+			disk.Flock(f, syscall.LOCK_SH|syscall.LOCK_NB) == nil {
 			probed++
 			try-- // only a prober has it, which releases it as soon as it is scheduled
 		}
@@ -199,7 +201,10 @@ func (d *Store) conflict(self persistence.ID, location string, spec persistence.
 			if !ok && len(l.Scope) > 0 {
 				p = l.Scope[0]
 			}
-			c := &persistence.ConflictError{Holder: holder, Loop: l.Loop, Owner: l.owner(), Path: p, Since: l.since(), Lock: path}
+			c := &persistence.ConflictError{
+				Holder: holder, Loop: l.Loop, Owner: l.owner(), Path: p, Since: l.since(),
+				Lock: path,
+			}
 			if l.Store != location {
 				c.Store = cmp.Or(l.Store, filesLocation)
 			}
@@ -283,7 +288,9 @@ func (d *Store) alive(o persistence.Owner, recorded time.Time) bool {
 }
 
 // foreignOwner finds the process that owns a run of little-loops: by its .pid, its .lock, its state.
-func (d *Store) foreignOwner(id persistence.ID, inState persistence.Owner, updated time.Time) (persistence.Owner, time.Time) {
+func (d *Store) foreignOwner(id persistence.ID, inState persistence.Owner, updated time.Time) (persistence.Owner,
+	time.Time,
+) {
 	p := d.live(id)
 	if b, err := disk.Read(p.pid); err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {

@@ -69,10 +69,12 @@ func TestLocksOfTheReferenceTool(t *testing.T) {
 			must(t, j.Close(t.Context()))
 		}
 		alive = true
-		must(t, os.WriteFile(path, []byte(`{"loop_name": "n", "scope": ["/p"], "pid": 7, "started_at": "2026-11-21T09:00:00+00:00"}`), 0o644))
+		must(t, os.WriteFile(path,
+			[]byte(`{"loop_name": "n", "scope": ["/p"], "pid": 7, "started_at": "2026-11-21T09:00:00+00:00"}`), 0o644))
 		var conflict *persistence.ConflictError
 		_, err := d.Create(t.Context(), persistence.Spec{Loop: "x", Scope: []string{"/p/src"}})
-		if !errors.As(err, &conflict) || conflict.Holder != persistence.ID(name) || conflict.Path != "/p" || conflict.Owner.PID != 7 {
+		if !errors.As(err, &conflict) || conflict.Holder != persistence.ID(name) || conflict.Path != "/p" ||
+			conflict.Owner.PID != 7 {
 			t.Errorf("%s: %v, want a *ConflictError", name, err)
 		}
 		alive = false

@@ -18,7 +18,8 @@ func TestEventThatIsTooLongToBeRead(t *testing.T) {
 	j := begin(t, d, step(1))
 	long := step(2)
 	long.Events[0].Fields = []fsm.Field{{Key: "text", Value: strings.Repeat("x", segment.MostLine)}}
-	if err := j.Record(t.Context(), long); err == nil || !strings.Contains(err.Error(), fmt.Sprint(segment.MostLine, " can be read again")) {
+	if err := j.Record(t.Context(), long); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprint(segment.MostLine, " can be read again")) {
 		t.Errorf("error is %v", err)
 	}
 	if err := j.Close(t.Context()); err != nil {

@@ -38,7 +38,8 @@ func (d *Store) marks() map[persistence.ID]mark {
 	}
 	for line := range bytes.Lines(b) {
 		var m mark
-		if object, err := snapshot.CutSum(bytes.TrimRight(line, "\n")); err == nil && json.Unmarshal(object, &m) == nil {
+		if object, err := snapshot.CutSum(bytes.TrimRight(line, "\n")); err == nil &&
+			json.Unmarshal(object, &m) == nil {
 			all[m.ID] = m
 		}
 	}

@@ -164,7 +164,8 @@ func TestMarkedRunIsResumed(t *testing.T) {
 		t.Errorf("a running run is moved: %v", err)
 	}
 	must(t, j.Record(t.Context(), step(2)))
-	if r := d.one(persistence.Query{ID: todo[0].ID}); len(r) != 1 || r[0].Status != persistence.Running || !r[0].Reconciled.IsZero() {
+	if r := d.one(persistence.Query{ID: todo[0].ID}); len(r) != 1 || r[0].Status != persistence.Running ||
+		!r[0].Reconciled.IsZero() {
 		t.Errorf("while it goes on: %s", brief(r))
 	}
 	j.(*journal).die()
@@ -177,7 +178,8 @@ func TestMarkedRunIsResumed(t *testing.T) {
 	again, _, err := d.Resume(t.Context(), todo[1].ID, persistence.Spec{})
 	must(t, err)
 	must(t, errors.Join(again.Record(t.Context(), end(2, fsm.EndTerminal)), again.Close(t.Context())))
-	if r := d.one(persistence.Query{ID: todo[1].ID}); len(r) != 1 || r[0].Status != persistence.Completed || !r[0].Archived {
+	if r := d.one(persistence.Query{ID: todo[1].ID}); len(r) != 1 || r[0].Status != persistence.Completed ||
+		!r[0].Archived {
 		t.Errorf("at its end: %s", brief(r))
 	}
 }

@@ -24,12 +24,14 @@ func TestRunOfANewerVersion(t *testing.T) {
 	newer = appendCheck(append(newer, "\n}"...))
 	must(t, os.WriteFile(j.files.state, newer, 0o600))
 
-	const want = "a newer version of loops wrote it, in format 3, and this version reads format 2: use the newer version"
+	const want = "a newer version of loops wrote it, in format 3, and this version reads format 2: use the " +
+		"newer version"
 	runs, err := d.Runs(t.Context(), persistence.Query{})
 	if err != nil || len(runs) != 1 || len(runs[0].Damage) != 1 || !strings.HasSuffix(runs[0].Damage[0], want) {
 		t.Fatalf("%v, runs %+v", err, runs)
 	}
-	if _, _, err := d.Resume(t.Context(), j.id, persistence.Spec{Loop: "fix"}); err == nil || !strings.Contains(err.Error(), want) {
+	if _, _, err := d.Resume(t.Context(), j.id, persistence.Spec{Loop: "fix"}); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("resume: %v", err)
 	}
 	if err := d.Interrupt(t.Context(), j.id, time.Now(), ""); err == nil || !strings.Contains(err.Error(), want) {

@@ -16,11 +16,15 @@ func TestNewestAfterTheNoteIsWrong(t *testing.T) {
 	begin := time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC)
 	owner := persistence.Owner{Host: "here", Boot: "b", PID: os.Getpid(), Start: 1}
 	for name, wrong := range map[string]func(d *Store) error{
-		"as it is":        func(*Store) error { return nil },
-		"missing":         func(d *Store) error { return os.Remove(d.newestFile()) },
-		"damaged":         func(d *Store) error { return os.WriteFile(d.newestFile(), []byte("2026-11-"), 0o600) },
-		"of another boot": func(d *Store) error { return os.WriteFile(d.newestFile(), []byte("2026-11-21T103405 here/a\n"), 0o600) },
-		"too far ahead":   func(d *Store) error { return os.WriteFile(d.newestFile(), []byte("2926-11-21T103405 here/b\n"), 0o600) },
+		"as it is": func(*Store) error { return nil },
+		"missing":  func(d *Store) error { return os.Remove(d.newestFile()) },
+		"damaged":  func(d *Store) error { return os.WriteFile(d.newestFile(), []byte("2026-11-"), 0o600) },
+		"of another boot": func(d *Store) error {
+			return os.WriteFile(d.newestFile(), []byte("2026-11-21T103405 here/a\n"), 0o600)
+		},
+		"too far ahead": func(d *Store) error {
+			return os.WriteFile(d.newestFile(), []byte("2926-11-21T103405 here/b\n"), 0o600)
+		},
 	} {
 		d, err := Open(t.TempDir())
 		if err != nil {

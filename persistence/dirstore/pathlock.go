@@ -31,7 +31,9 @@ type pathLock struct {
 }
 
 // LockPaths implements [persistence.PathLocker].
-func (l pathLocker) LockPaths(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.PathLock, error) {
+func (l pathLocker) LockPaths(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.PathLock,
+	error,
+) {
 	if len(spec.Scope) == 0 && !spec.Singleton && spec.ScopeOf == nil {
 		return &pathLock{}, nil
 	}

@@ -52,8 +52,14 @@ func TestNoRegularFile(t *testing.T) {
 		{"lock", false, func(_ *Store, j *journal) string { return j.files.lock }, "running 2", true, true, false},
 		{"pid", false, func(_ *Store, j *journal) string { return j.files.pid }, "running 2", false, true, false},
 		{"torn", false, func(_ *Store, j *journal) string { return j.files.torn }, "running 2", false, true, true},
-		{"commands", false, func(_ *Store, j *journal) string { return j.files.commands }, "running 2", false, true, true},
-		{"acquire", false, func(d *Store, _ *journal) string { return filepath.Join(d.running, ".acquire.lock") }, "running 2", false, true, false},
+		{
+			"commands", false, func(_ *Store, j *journal) string { return j.files.commands }, "running 2", false, true,
+			true,
+		},
+		{
+			"acquire", false, func(d *Store, _ *journal) string { return filepath.Join(d.running, ".acquire.lock") },
+			"running 2", false, true, false,
+		},
 		{"archived state", true, func(d *Store, _ *journal) string {
 			return filepath.Join(d.history, "2026-11-21T083717-fix", "state.json")
 		}, "interrupted 2", true, true, true},
@@ -100,7 +106,8 @@ func TestNoRegularFile(t *testing.T) {
 						if got := fmt.Sprint(r.Status, " ", r.Step); got != c.listed {
 							t.Errorf("listed as %s, want %s", got, c.listed)
 						}
-						if told := strings.Contains(fmt.Sprint(r.Damage), path+": not a regular file"); told != c.damage {
+						if told := strings.Contains(fmt.Sprint(r.Damage), path+": not a regular file"); told !=
+							c.damage {
 							t.Errorf("damage %q", r.Damage)
 						}
 					}
@@ -114,10 +121,16 @@ func TestNoRegularFile(t *testing.T) {
 						}
 					}
 					asked := strings.HasSuffix(c.name, "commands")
-					if _, err := d.Commands(t.Context(), j.id, 0); (err != nil) != asked || asked && !strings.Contains(err.Error(), path) {
+					if _, err := d.Commands(t.Context(), j.id, 0); (err != nil) != asked ||
+						asked && !strings.Contains(err.Error(), path) {
 						t.Errorf("commands: %v", err)
 					}
-					if _, err := d.Send(t.Context(), j.id, persistence.Command{Kind: persistence.CommandPause, Segment: persistence.AnySegment}); (asked || c.name == "acquire") == (err == nil) || err != nil && !strings.Contains(err.Error(), path) {
+					if _, err := d.Send(t.Context(), j.id,
+						persistence.Command{
+							Kind:    persistence.CommandPause,
+							Segment: persistence.AnySegment,
+						}); (asked || c.name == "acquire") == (err == nil) ||
+						err != nil && !strings.Contains(err.Error(), path) {
 						t.Errorf("send: %v", err)
 					}
 					k, _, err := d.Resume(t.Context(), j.id, persistence.Spec{Loop: "fix"})
@@ -135,10 +148,12 @@ func TestNoRegularFile(t *testing.T) {
 							t.Errorf("after it went on: %v, %+v", err, s)
 						}
 					}
-					if err := d.Interrupt(t.Context(), j.id, at, "test"); err != nil && !errors.Is(err, persistence.ErrNotFound) && !strings.Contains(err.Error(), path) {
+					if err := d.Interrupt(t.Context(), j.id, at, "test"); err != nil &&
+						!errors.Is(err, persistence.ErrNotFound) && !strings.Contains(err.Error(), path) {
 						t.Errorf("interrupt: %v", err)
 					}
-					if err := d.Archive(t.Context(), j.id); err != nil && !strings.Contains(err.Error(), path) && !strings.Contains(err.Error(), "has not ended") {
+					if err := d.Archive(t.Context(), j.id); err != nil && !strings.Contains(err.Error(), path) &&
+						!strings.Contains(err.Error(), "has not ended") {
 						t.Errorf("archive: %v", err)
 					}
 				})

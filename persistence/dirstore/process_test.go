@@ -46,7 +46,8 @@ func child(mode, root string) {
 	check(err)
 	now := time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC)
 	if mode == "wait" {
-		p, err := persistence.ProjectQueue(root).Join(ctx, persistence.Waiter{Loop: "dies", Scope: []string{"/"}, Owner: persistence.Owner{PID: os.Getpid()}})
+		p, err := persistence.ProjectQueue(root).Join(ctx,
+			persistence.Waiter{Loop: "dies", Scope: []string{"/"}, Owner: persistence.Owner{PID: os.Getpid()}})
 		check(err)
 		fmt.Println(p.Waiter().ID)
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // until we are killed
@@ -55,12 +56,20 @@ func child(mode, root string) {
 	mode, count, _ := strings.Cut(mode, "=")
 	n, _ := strconv.Atoi(count)
 	for range max(1, n) {
-		j, err := d.Create(ctx, persistence.Spec{Loop: "fix", StartedAt: now, Owner: persistence.Owner{PID: os.Getpid()}, Scope: scopeOf(mode, root)})
+		j, err := d.Create(ctx,
+			persistence.Spec{
+				Loop: "fix", StartedAt: now, Owner: persistence.Owner{PID: os.Getpid()},
+				Scope: scopeOf(mode, root),
+			})
 		check(err)
 		s := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: "a", StartedAt: now}
 		for n := 1; mode == "record"; n++ {
 			s.Step = n
-			check(j.Record(ctx, &fsm.Batch{Snapshot: s, Checkpoint: n%3 == 0, Events: []fsm.Event{{Kind: "state_enter"}, {Kind: "route"}}}))
+			check(j.Record(ctx,
+				&fsm.Batch{
+					Snapshot: s, Checkpoint: n%3 == 0,
+					Events: []fsm.Event{{Kind: "state_enter"}, {Kind: "route"}},
+				}))
 			if n == 5 {
 				fmt.Println(j.Run().ID)
 			}
@@ -69,7 +78,8 @@ func child(mode, root string) {
 		fmt.Println(j.Run().ID)
 		if mode == "starts" {
 			s.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndTerminal}
-			check(j.Record(ctx, &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{{Kind: "loop_complete"}}}))
+			check(j.Record(ctx,
+				&fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{{Kind: "loop_complete"}}}))
 			check(j.Close(ctx))
 		}
 	}
@@ -130,7 +140,10 @@ func TestKilledOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := persistence.Spec{Loop: "other", Scope: []string{filepath.Join(root, "sub")}, Owner: persistence.Owner{PID: os.Getpid()}}
+	spec := persistence.Spec{
+		Loop: "other", Scope: []string{filepath.Join(root, "sub")},
+		Owner: persistence.Owner{PID: os.Getpid()},
+	}
 	var held *persistence.HeldError
 	var conflict *persistence.ConflictError
 	for range 50 { // probing disturbs no process
@@ -139,10 +152,12 @@ func TestKilledOwner(t *testing.T) {
 			t.Fatalf("%v, %+v", err, runs)
 		}
 	}
-	if _, _, err := d.Resume(t.Context(), id, persistence.Spec{Loop: "fix"}); !errors.As(err, &held) || held.Owner.PID != cmd.Process.Pid {
+	if _, _, err := d.Resume(t.Context(), id, persistence.Spec{Loop: "fix"}); !errors.As(err, &held) ||
+		held.Owner.PID != cmd.Process.Pid {
 		t.Fatalf("error is %v, want a *HeldError", err)
 	}
-	if _, err := d.Create(t.Context(), spec); !errors.As(err, &conflict) || conflict.Holder != id || conflict.Owner.PID != cmd.Process.Pid {
+	if _, err := d.Create(t.Context(), spec); !errors.As(err, &conflict) || conflict.Holder != id ||
+		conflict.Owner.PID != cmd.Process.Pid {
 		t.Fatalf("error is %v, want a *ConflictError", err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -180,7 +195,8 @@ func TestKilledWaiter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ahead, n := p.Behind(nil); ahead == nil || ahead.ID != string(id) || ahead.Owner.PID != cmd.Process.Pid || n != 1 {
+	if ahead, n := p.Behind(nil); ahead == nil || ahead.ID != string(id) || ahead.Owner.PID != cmd.Process.Pid ||
+		n != 1 {
 		t.Fatalf("behind %+v", ahead)
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -231,7 +247,8 @@ func TestPausedOwner(t *testing.T) {
 		t.Fatalf("%v, %+v", err, runs)
 	}
 	var held *persistence.HeldError
-	if _, _, err := d.Resume(t.Context(), id, persistence.Spec{Loop: "fix"}); !errors.As(err, &held) || held.Owner.PID != cmd.Process.Pid {
+	if _, _, err := d.Resume(t.Context(), id, persistence.Spec{Loop: "fix"}); !errors.As(err, &held) ||
+		held.Owner.PID != cmd.Process.Pid {
 		t.Errorf("resume: error is %v, want a *HeldError", err)
 	}
 	if err := d.Interrupt(t.Context(), id, time.Now(), "test"); !errors.As(err, &held) {

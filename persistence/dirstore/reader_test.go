@@ -26,7 +26,10 @@ func TestReadersBesideAWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snap := &fsm.Snapshot{Loop: "x", Phase: fsm.PhaseActing, Current: "a", Step: 1, Captured: value.NewMap(), Context: value.NewMap()}
+	snap := &fsm.Snapshot{
+		Loop: "x", Phase: fsm.PhaseActing, Current: "a", Step: 1, Captured: value.NewMap(),
+		Context: value.NewMap(),
+	}
 	step := func(n int) {
 		snap.Step = n
 		rec := value.NewMap("output", fmt.Sprintf("%0*d", 10+n%3000, n))

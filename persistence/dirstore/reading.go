@@ -74,9 +74,12 @@ const KeptAside = "damaged lines of the journal are kept here"
 func (p place) run(l *loaded) persistence.Run {
 	r := persistence.Run{
 		ID: p.id, RunID: l.runID, Loop: l.Loop, Status: l.status, State: l.Current, Step: l.Step, Passes: l.Passes,
-		MaxSteps: persistence.MaxSteps(l.maxSteps, l.segment, &l.Snapshot), StartedAt: l.StartedAt, UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
-		Archived: p.folder != "", Foreign: l.foreign, Earlier: l.instance, Reconciled: l.reconciled, Why: l.why, Continuation: l.Continuation,
-		File: l.file, SHA256: l.sha, Options: l.options, Origin: l.origin, Segment: l.segment, Log: p.state, Damage: l.damage, Unread: l.closed,
+		MaxSteps: persistence.MaxSteps(l.maxSteps, l.segment, &l.Snapshot), StartedAt: l.StartedAt,
+		UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
+		Archived: p.folder != "", Foreign: l.foreign, Earlier: l.instance, Reconciled: l.reconciled, Why: l.why,
+		Continuation: l.Continuation,
+		File:         l.file, SHA256: l.sha, Options: l.options, Origin: l.origin, Segment: l.segment, Log: p.state,
+		Damage: l.damage, Unread: l.closed,
 		Resumable: l.status.CanGoOn(l.outcome().Retriable()),
 	}
 	if p.aside != "" && disk.Exists(p.aside) {

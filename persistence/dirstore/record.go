@@ -58,7 +58,9 @@ var knowns = map[string][]known{
 			func(r *record, v any) error { return snapshot.TakeInt(&r.owner.PID, v) },
 		},
 		{
-			"reconciled_at", func(e *snapshot.Writer, r *record) bool { return !r.reconciled.IsZero() && e.Time(r.reconciled) },
+			"reconciled_at", func(e *snapshot.Writer, r *record) bool {
+				return !r.reconciled.IsZero() && e.Time(r.reconciled)
+			},
 			func(r *record, v any) error { return snapshot.TakeTime(&r.reconciled, v) },
 		},
 	},
@@ -95,7 +97,9 @@ var knowns = map[string][]known{
 			func(r *record, v any) error { return snapshot.TakeMap(&r.options, v) },
 		},
 		{
-			"instance", func(e *snapshot.Writer, r *record) bool { return r.instance != "" && e.Value(string(r.instance)) },
+			"instance", func(e *snapshot.Writer, r *record) bool {
+				return r.instance != "" && e.Value(string(r.instance))
+			},
 			func(r *record, v any) error { return snapshot.TakeText(&r.instance, v) },
 		},
 		{
@@ -109,7 +113,10 @@ var knowns = map[string][]known{
 
 // lasting are the keys outside the machine's memory that a journal must hold, so that it is enough to rebuild
 // state.json.
-var lasting = map[string]bool{"run_id": true, "max_steps": true, "definition": true, "options": true, "instance": true, "segment": true, "forked_from": true}
+var lasting = map[string]bool{
+	"run_id": true, "max_steps": true, "definition": true, "options": true,
+	"instance": true, "segment": true, "forked_from": true,
+}
 
 // layout is the order of all keys.
 var layout = stateKeys()

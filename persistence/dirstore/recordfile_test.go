@@ -111,7 +111,9 @@ func TestLinkedFolders(t *testing.T) {
 	}{
 		{"working folder", false, func(_ *Store, j *journal) string { return j.work }, false},
 		{"parts", false, func(_ *Store, j *journal) string { return j.files.parts }, false},
-		{"archive folder", true, func(d *Store, _ *journal) string { return filepath.Join(d.history, "2026-11-21T083717-fix") }, false},
+		{"archive folder", true, func(d *Store, _ *journal) string {
+			return filepath.Join(d.history, "2026-11-21T083717-fix")
+		}, false},
 		{"running", false, func(d *Store, _ *journal) string { return d.running }, true},
 		{"history", true, func(d *Store, _ *journal) string { return d.history }, true},
 		{"runs", false, func(d *Store, _ *journal) string { return d.runs }, true},

@@ -206,7 +206,8 @@ func (d *Store) ownWork(p place) string {
 	}
 	loop, at, ok := persistence.SplitID(first)
 	for n := 1; ok && n <= manySeconds; n++ {
-		if other := persistence.MakeID(loop, at.Add(time.Duration(n)*time.Second)); other != p.id && d.uses(other, work) {
+		if other := persistence.MakeID(loop, at.Add(time.Duration(n)*time.Second)); other != p.id &&
+			d.uses(other, work) {
 			return ""
 		}
 	}

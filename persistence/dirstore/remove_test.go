@@ -106,7 +106,8 @@ func checkRemoved(t *testing.T, when, root string, id, other persistence.ID, cap
 		}
 	}
 	if there {
-		if s, err := d.Snapshot(t.Context(), id); err != nil || s.Step != steps || s.Captured.Len() != captured || !disk.Exists(work) {
+		if s, err := d.Snapshot(t.Context(), id); err != nil || s.Step != steps || s.Captured.Len() != captured ||
+			!disk.Exists(work) {
 			t.Errorf("%s: it is there, but not whole: %v, %+v, its file: %v", when, err, s, disk.Exists(work))
 		}
 		if err := d.Remove(t.Context(), id); err != nil {
@@ -117,7 +118,9 @@ func checkRemoved(t *testing.T, when, root string, id, other persistence.ID, cap
 		if _, err := d.FinishRemovals(t.Context()); err != nil {
 			t.Errorf("%s: finish: %v", when, err)
 		}
-		if s, err := d.Snapshot(t.Context(), other); err != nil || s.Step != steps || !disk.Exists(filepath.Join(d.work(other), "kept")) || !disk.Exists(persistence.LogFiles(filepath.Join(root, "logs"), other)[0]) {
+		if s, err := d.Snapshot(t.Context(), other); err != nil || s.Step != steps ||
+			!disk.Exists(filepath.Join(d.work(other), "kept")) ||
+			!disk.Exists(persistence.LogFiles(filepath.Join(root, "logs"), other)[0]) {
 			t.Errorf("%s: the other one: %v", when, err)
 		}
 	} else if err := d.Remove(t.Context(), other); err != nil {
@@ -127,7 +130,8 @@ func checkRemoved(t *testing.T, when, root string, id, other persistence.ID, cap
 	for _, dir := range []string{d.history, d.runs, d.running, filepath.Join(root, "logs")} {
 		names, _ := disk.Names(dir)
 		for _, n := range names {
-			if others := strings.Contains(strings.ReplaceAll(n, "-", ""), stem); n != ".acquire.lock" && n != ".newest" && n != ".removed-fix.ids" && !(finish && others) {
+			if others := strings.Contains(strings.ReplaceAll(n, "-", ""), stem); n != ".acquire.lock" &&
+				n != ".newest" && n != ".removed-fix.ids" && !(finish && others) {
 				t.Errorf("%s: %s/%s is left", when, filepath.Base(dir), n)
 			}
 		}
@@ -165,8 +169,10 @@ func TestRemoveUnreadable(t *testing.T) {
 		if err := d.Remove(t.Context(), id); err != nil {
 			t.Errorf("archived %v: %v", archived, err)
 		}
-		if runs, err := d.Runs(t.Context(), persistence.Query{}); err != nil || len(runs) != 0 || disk.Exists(d.work(id)) {
-			t.Errorf("archived %v: %v, %d runs, its folder is there: %v", archived, err, len(runs), disk.Exists(d.work(id)))
+		if runs, err := d.Runs(t.Context(), persistence.Query{}); err != nil || len(runs) != 0 ||
+			disk.Exists(d.work(id)) {
+			t.Errorf("archived %v: %v, %d runs, its folder is there: %v", archived, err, len(runs),
+				disk.Exists(d.work(id)))
 		}
 	}
 }
@@ -182,7 +188,10 @@ func TestRemoveKeepsSharedFolder(t *testing.T) {
 	if err := os.MkdirAll(taken, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(taken, "state.json"), []byte(`{"loop_name":"fix","current_state":"a","iteration":1,"captured":{},"started_at":"2026-11-20T10:00:00+00:00","updated_at":"2026-11-20T10:00:01+00:00","status":"completed"}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(taken, "state.json"),
+		[]byte(
+			`{"loop_name":"fix","current_state":"a","iteration":1,"captured":{},"started_at":"2026-11-20T10:00:00+00:00","updated_at":"2026-11-20T10:00:01+00:00","status":"completed"}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(j.Record(t.Context(), end(1, "terminal")), j.Close(t.Context())); err != nil {
@@ -223,7 +232,8 @@ func TestRemoveKeepsFolderOfFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := at.Add(time.Second)
-	from, to := filepath.Join(d.history, folderName(first.RunID, first.Loop)), filepath.Join(d.history, folderName(persistence.MakeRunID(next), first.Loop))
+	from, to := filepath.Join(d.history, folderName(first.RunID, first.Loop)),
+		filepath.Join(d.history, folderName(persistence.MakeRunID(next), first.Loop))
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +243,8 @@ func TestRemoveKeepsFolderOfFirst(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(to, "state.json"), encodeFlat(flat), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Remove(t.Context(), persistence.MakeID(first.Loop, next)); err != nil || !disk.Exists(d.work(first.ID)) {
+	if err := d.Remove(t.Context(), persistence.MakeID(first.Loop, next)); err != nil ||
+		!disk.Exists(d.work(first.ID)) {
 		t.Errorf("%v; the working folder is there: %v", err, disk.Exists(d.work(first.ID)))
 	}
 	if err := d.Remove(t.Context(), first.ID); err != nil || disk.Exists(d.work(first.ID)) {
@@ -247,7 +258,8 @@ func TestRemoveTreeTells(t *testing.T) {
 		t.Error(err)
 	}
 	err := remains("x", &fs.PathError{Op: "unlink", Path: "a/b", Err: fs.ErrPermission})
-	if err == nil || err.Error() != "run x is gone, but not all of its files: unlink a/b: permission denied" || !errors.Is(err, fs.ErrPermission) {
+	if err == nil || err.Error() != "run x is gone, but not all of its files: unlink a/b: permission denied" ||
+		!errors.Is(err, fs.ErrPermission) {
 		t.Error(err)
 	}
 }

@@ -65,7 +65,8 @@ func (j *journalReader) readLog(log *segment.Log) error {
 	if state != nil && err == nil && (j.flat == nil || j.l.archived || ahead) {
 		switch {
 		case ahead && !j.l.archived:
-			j.l.damagedAt(j.l.newest, j.whole, segment.Missing(j.wholeSeq+1, seq)+"; the state file is newer, and what it says holds", nil)
+			j.l.damagedAt(j.l.newest, j.whole, segment.Missing(j.wholeSeq+1, seq)+
+				"; the state file is newer, and what it says holds", nil)
 		case j.flat == nil:
 			j.l.note(j.l.newest, "it holds no memory that can be read; what the state file says is all there is")
 		}
@@ -124,7 +125,8 @@ func (j *journalReader) read(f *os.File, at int64, last uint64, fresh bool) erro
 	if err != nil {
 		return err
 	}
-	return j.readLines(segment.NewScanner(io.NewSectionReader(f, at, st.Size()-at), segment.Position{At: at, Last: last, Sums: sums}))
+	return j.readLines(segment.NewScanner(io.NewSectionReader(f, at, st.Size()-at),
+		segment.Position{At: at, Last: last, Sums: sums}))
 }
 
 func (j *journalReader) readLines(s *segment.Scanner) error {
@@ -202,7 +204,8 @@ func (l *loaded) placeOf(log *segment.Log, at int64, seq uint64) (int64, bool, e
 		return at, ok, err
 	}
 	last := segment.LastOf(log.Parts)
-	s := segment.NewScanner(io.NewSectionReader(f, 0, l.size), segment.Position{Last: last, AnyNext: last == 0 && len(log.Parts) > 0})
+	s := segment.NewScanner(io.NewSectionReader(f, 0, l.size),
+		segment.Position{Last: last, AnyNext: last == 0 && len(log.Parts) > 0})
 	damage, aside := len(l.damage), len(l.aside)
 	for {
 		e, err := s.Next()

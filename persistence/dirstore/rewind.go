@@ -82,7 +82,10 @@ func (p place) moment(flat *value.Map, seq uint64) (persistence.Moment, error) {
 	}
 	memory, err := snapshot.Take(flat)
 	if err != nil {
-		return persistence.Moment{}, &persistence.DamageError{File: p.events, Offset: -1, What: fmt.Sprintf("the memory at event %d: %v", seq, err)}
+		return persistence.Moment{}, &persistence.DamageError{
+			File: p.events, Offset: -1,
+			What: fmt.Sprintf("the memory at event %d: %v", seq, err),
+		}
 	}
 	return persistence.Moment{Seq: seq, Memory: memory}, nil
 }

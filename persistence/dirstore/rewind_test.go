@@ -28,8 +28,19 @@ func TestRewindPastDamage(t *testing.T) {
 	record := func(j persistence.Journal, from, to int) {
 		t.Helper()
 		for n := from; n <= to; n++ {
-			s := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: "a", Step: n, StartedAt: at, Captured: value.NewMap(), Context: value.NewMap()}
-			b := &fsm.Batch{Snapshot: s, Events: []fsm.Event{{Kind: "state_enter", Time: at, Fields: []fsm.Field{{Key: "note", Value: fmt.Sprintf("step<%d>", n)}}}}}
+			s := &fsm.Snapshot{
+				Loop: "fix", Phase: fsm.PhaseActing, Current: "a", Step: n, StartedAt: at,
+				Captured: value.NewMap(), Context: value.NewMap(),
+			}
+			b := &fsm.Batch{
+				Snapshot: s,
+				Events: []fsm.Event{
+					{
+						Kind: "state_enter", Time: at,
+						Fields: []fsm.Field{{Key: "note", Value: fmt.Sprintf("step<%d>", n)}},
+					},
+				},
+			}
 			if err := j.Record(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
@@ -57,11 +68,13 @@ func TestRewindPastDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(runs[0].Events, bytes.Replace(b, []byte("step<4>"), []byte("step<x>"), 1), 0o600); err != nil {
+	if err := os.WriteFile(runs[0].Events, bytes.Replace(b, []byte("step<4>"), []byte("step<x>"), 1), 0o600); err !=
+		nil {
 		t.Fatal(err)
 	}
 	for seq, want := range []string{
-		1: "0 1", 2: "1 2", 3: "2 3", 4: "damaged", 5: "damaged", 6: "damaged", 7: "damaged", 8: "7 8", 9: "8 9", 10: "9 0",
+		1: "0 1", 2: "1 2", 3: "2 3", 4: "damaged", 5: "damaged", 6: "damaged", 7: "damaged", 8: "7 8", 9: "8 9",
+		10: "9 0",
 	} {
 		if want == "" {
 			continue
@@ -73,7 +86,8 @@ func TestRewindPastDamage(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if before.Memory != nil && before.Memory.Step != int(before.Seq) || after.Memory != nil && after.Memory.Step != int(after.Seq) {
+		if before.Memory != nil && before.Memory.Step != int(before.Seq) || after.Memory != nil &&
+			after.Memory.Step != int(after.Seq) {
 			t.Errorf("around event %d: %+v, %+v", seq, before.Memory, after.Memory)
 		}
 		if got != want {

@@ -40,7 +40,9 @@ func long(t *testing.T, d *Store, n int) *journal {
 				{Kind: "action_output", Time: at},
 			}}
 		case 1:
-			b = &fsm.Batch{Events: []fsm.Event{{Kind: "warning", Time: at, Fields: []fsm.Field{{Key: "text", Value: "é"}}}}}
+			b = &fsm.Batch{Events: []fsm.Event{
+				{Kind: "warning", Time: at, Fields: []fsm.Field{{Key: "text", Value: "é"}}},
+			}}
 		case 2:
 			b = step(i)
 			b.Checkpoint = false
@@ -72,7 +74,8 @@ func partsOf(t *testing.T, dir string) (names []string) {
 		if !p.Indexed || p.First != first || p.Last != end || p.First != last+1 {
 			t.Errorf("%s holds events %d to %d behind %d, the index says %+v", p.Name, first, end, last, p)
 		}
-		if batch := b[p.Whole:]; !bytes.Contains(batch[:bytes.Index(batch, []byte(`"memory`))+20], []byte(`"memory_full"`)) {
+		if batch := b[p.Whole:]; !bytes.Contains(batch[:bytes.Index(batch, []byte(`"memory`))+20],
+			[]byte(`"memory_full"`)) {
 			t.Errorf("%s: no whole memory at %d", p.Name, p.Whole)
 		}
 		if head := b[:bytes.Index(b, []byte(`"memory`))+20]; !bytes.Contains(head, []byte(`"memory_full"`)) {
@@ -140,7 +143,8 @@ func TestParts(t *testing.T) {
 	if err := os.Remove(filepath.Join(j.files.parts, segment.IndexName)); err != nil {
 		t.Fatal(err)
 	}
-	check("without an index", segment.IndexName+": it does not know 000001.jsonl", segment.IndexName+": it does not know 000002.jsonl")
+	check("without an index", segment.IndexName+": it does not know 000001.jsonl",
+		segment.IndexName+": it does not know 000002.jsonl")
 
 	k, _, err := d.Resume(t.Context(), j.id, persistence.Spec{})
 	if err != nil {
@@ -158,7 +162,8 @@ func TestParts(t *testing.T) {
 		last++
 	}
 	s.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndInterrupted}
-	if err := k.Record(t.Context(), &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{{Kind: "loop_complete", Time: at}}}); err != nil {
+	if err := k.Record(t.Context(),
+		&fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{{Kind: "loop_complete", Time: at}}}); err != nil {
 		t.Fatal(err)
 	}
 	last++
@@ -311,7 +316,8 @@ func TestUnreadablePart(t *testing.T) {
 	parts := partsOf(t, j.files.parts)
 	last := filepath.Join(j.files.parts, parts[len(parts)-1])
 	// What a crash between two parts leaves, with a state file that is lost: all is in the parts.
-	if err := errors.Join(os.Remove(j.files.events), os.Remove(j.files.state), os.Rename(last, last+".away"), os.Mkdir(last, 0o700)); err != nil {
+	if err := errors.Join(os.Remove(j.files.events), os.Remove(j.files.state), os.Rename(last, last+".away"),
+		os.Mkdir(last, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	names := func(what string, err error) {

@@ -22,7 +22,9 @@ import (
 
 // Scrub implements [persistence.Store]. The folder of the archive is built again under a hidden name; the run is
 // brought back among the running ones, as for a resume, and archived from there with the new folder.
-func (d *Store) Scrub(ctx context.Context, id persistence.ID, change func(string) string, beside func() error) (changed bool, err error) {
+func (d *Store) Scrub(ctx context.Context, id persistence.ID, change func(string) string,
+	beside func() error,
+) (changed bool, err error) {
 	var t *taken
 	err = d.exclusive(ctx, func() (err error) {
 		t, err = d.findAndTake(id)

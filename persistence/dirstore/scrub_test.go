@@ -18,8 +18,8 @@ const hidden = "hunter22-of-ours"
 
 func scrubbed(s string) string { return strings.ReplaceAll(s, hidden, "***(PASS)") }
 
-// TestScrubCutShort: whenever a scrub dies, the run is whole with one of the two texts; and one that is done again leaves
-// no file with the secret, also where the journal has parts.
+// TestScrubCutShort: whenever a scrub dies, the run is whole with one of the two texts; and one that is done
+// again leaves no file with the secret, also where the journal has parts.
 func TestScrubCutShort(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int64{0, 900} {
@@ -29,9 +29,15 @@ func TestScrubCutShort(t *testing.T) {
 			j := begin(t, d)
 			for i := range 4 {
 				b := step(i + 1)
-				b.Events[0].Fields = []fsm.Field{{Key: "said", Value: hidden}, {Key: "more", Value: strings.Repeat("m", 300)}}
+				b.Events[0].Fields = []fsm.Field{
+					{Key: "said", Value: hidden},
+					{Key: "more", Value: strings.Repeat("m", 300)},
+				}
 				b.Snapshot.Captured = value.NewMap("big", value.NewMap("output", hidden+strings.Repeat("x", 70000)))
-				b.Snapshot.Child = &fsm.Child{Memory: step(1).Snapshot, Name: "inner", File: "inner.yaml", Log: []string{strings.Repeat("z", 9000), hidden}}
+				b.Snapshot.Child = &fsm.Child{
+					Memory: step(1).Snapshot, Name: "inner", File: "inner.yaml",
+					Log: []string{strings.Repeat("z", 9000), hidden},
+				}
 				if err := j.Record(t.Context(), b); err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +65,8 @@ func TestScrubCutShort(t *testing.T) {
 			d.step = nil
 			for range 2 {
 				runs, err := d.Runs(t.Context(), persistence.Query{})
-				if err != nil || len(runs) != 1 || runs[0].Status != persistence.Interrupted || len(runs[0].Damage) > 0 {
+				if err != nil || len(runs) != 1 || runs[0].Status != persistence.Interrupted ||
+					len(runs[0].Damage) > 0 {
 					t.Fatalf("step %d %q: %v, %+v", n, name, err, runs)
 				}
 				if m, err := d.Snapshot(t.Context(), id); err != nil || len(m.Child.Log) != 2 {

@@ -70,7 +70,8 @@ func TestSendWhoseSyncFails(t *testing.T) {
 			must(t, err)
 			all, err := d.Commands(t.Context(), j.id, 0)
 			if err != nil || sent.N != uint64(want+1) || len(all) != want+1 {
-				t.Errorf("after that Send gives number %d, and there are %d commands, %v; want %d", sent.N, len(all), err, want+1)
+				t.Errorf("after that Send gives number %d, and there are %d commands, %v; want %d", sent.N, len(all),
+					err, want+1)
 			}
 		})
 	}
@@ -88,7 +89,8 @@ func TestSendWhoseLookFails(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := d.Send(t.Context(), j.id, persistence.Command{Kind: persistence.CommandPause, Segment: persistence.AnySegment})
+	_, err := d.Send(t.Context(), j.id,
+		persistence.Command{Kind: persistence.CommandPause, Segment: persistence.AnySegment})
 	if _, unsure := errors.AsType[*persistence.UncertainError](err); !unsure {
 		t.Errorf("Send: %v, want that the command may have been recorded", err)
 	}

@@ -89,7 +89,8 @@ func (w *workFolders) of(id persistence.ID) (path string, known bool) {
 			continue
 		}
 		later := at.Add(time.Duration(n) * time.Second)
-		if w.archive[folderName(persistence.MakeRunID(later), loop)] && !w.work[string(persistence.MakeID(loop, later))] {
+		if w.archive[folderName(persistence.MakeRunID(later), loop)] &&
+			!w.work[string(persistence.MakeID(loop, later))] {
 			return "", false
 		}
 	}

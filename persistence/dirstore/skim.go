@@ -4,7 +4,10 @@ import "bytes"
 
 // heavy are the keys of state.json that no listing shows and that make it large: what a run captured, was given
 // and said.
-var heavy = map[string]bool{"captured": true, "prev_result": true, "last_result": true, "messages": true, "context": true, "pending_result": true, "judge_answers": true}
+var heavy = map[string]bool{
+	"captured": true, "prev_result": true, "last_result": true, "messages": true,
+	"context": true, "pending_result": true, "judge_answers": true,
+}
 
 // topKey precedes each key of a state file of this program. JSON has no line end inside a text, and what lies deeper is
 // indented further, so it is nowhere else.

@@ -59,11 +59,15 @@ func archive(t testing.TB, dir string, n int) *Store {
 	d.Durability = persistence.None
 	long := strings.Repeat("xxxx yyyy\n", 200)
 	for i := range n {
-		j, err := d.Create(t.Context(), persistence.Spec{Loop: "fix", StartedAt: at.Add(time.Duration(i) * time.Second), Definition: []byte("x")})
+		j, err := d.Create(t.Context(),
+			persistence.Spec{Loop: "fix", StartedAt: at.Add(time.Duration(i) * time.Second), Definition: []byte("x")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: "a", Step: 3, StartedAt: at, Captured: value.NewMap()}
+		s := &fsm.Snapshot{
+			Loop: "fix", Phase: fsm.PhaseActing, Current: "a", Step: 3, StartedAt: at,
+			Captured: value.NewMap(),
+		}
 		for c := range 50 { // each below the length that goes to a file of its own
 			s.Captured.Set(fmt.Sprint("c", c), value.NewMap("output", long, "exit_code", int64(0)))
 		}

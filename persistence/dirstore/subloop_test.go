@@ -38,7 +38,8 @@ func play(t *testing.T, d *Store, log int) *script {
 	top := step(1).Snapshot
 	visit := func(name string) *fsm.Child {
 		s := step(1).Snapshot
-		s.Loop, s.Phase, s.Context, s.StartedAt = name, fsm.PhasePending, value.NewMap("k", "v"), at.Add(time.Duration(len(p.ends))*time.Second)
+		s.Loop, s.Phase, s.Context, s.StartedAt = name, fsm.PhasePending, value.NewMap("k", "v"),
+			at.Add(time.Duration(len(p.ends))*time.Second)
 		return &fsm.Child{Name: name, Memory: s, Timeout: time.Minute}
 	}
 	var rest []*fsm.Child // as deep as there are any
@@ -71,7 +72,10 @@ func play(t *testing.T, d *Store, log int) *script {
 		for _, c := range rest[:max(0, len(rest)-1)] {
 			c.Log = append(c.Log, fmt.Sprint(i, strings.Repeat("-", log)))
 		}
-		b := &fsm.Batch{Snapshot: top, Checkpoint: i%2 == 0, Events: []fsm.Event{{Kind: "state_enter", Time: at, Depth: len(rest)}, {Kind: "route", Time: at}}}
+		b := &fsm.Batch{
+			Snapshot: top, Checkpoint: i%2 == 0,
+			Events: []fsm.Event{{Kind: "state_enter", Time: at, Depth: len(rest)}, {Kind: "route", Time: at}},
+		}
 		p.j.written = time.Now().Add(time.Hour) // decisions follow each other at once
 		if err := p.j.Record(t.Context(), b); err != nil {
 			t.Fatal(err)
@@ -126,7 +130,8 @@ func TestTornInsideSubLoops(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := int64(len(all)); n >= p.ends[0]; n-- {
-				if every := map[bool]int{false: testenv.Some(11, 1), true: 89}[log > 1]; n%int64(every) != 0 && !near(n, p.ends) {
+				if every := map[bool]int{false: testenv.Some(11, 1), true: 89}[log > 1]; n%int64(every) != 0 &&
+					!near(n, p.ends) {
 					continue // the middle of lines: a sample of it
 				}
 				memory, events := p.until(n)
@@ -205,7 +210,8 @@ func TestSpoiltInsideSubLoops(t *testing.T) {
 			for i := 1; i < len(p.ends); i++ {
 				spoilt := bytes.Clone(all)
 				spoilt[p.ends[i]-2] = 'x' // the last byte of the line with the memory
-				if err := errors.Join(os.WriteFile(p.j.files.events, spoilt, 0o644), os.WriteFile(p.j.files.state, state, 0o600)); err != nil {
+				if err := errors.Join(os.WriteFile(p.j.files.events, spoilt, 0o644),
+					os.WriteFile(p.j.files.state, state, 0o600)); err != nil {
 					t.Fatal(err)
 				}
 				want, complaint := p.after[len(p.after)-1], false
@@ -222,7 +228,8 @@ func TestSpoiltInsideSubLoops(t *testing.T) {
 				if got := remembered(s); got != want {
 					t.Errorf("batch %d, with the state file: got\n%s\nwant\n%s", i, got, want)
 				}
-				if told := strings.Contains(fmt.Sprint(k.Run().Damage), "the log of a sub-loop, which begins at byte 0, cannot be read"); told != complaint {
+				if told := strings.Contains(fmt.Sprint(k.Run().Damage),
+					"the log of a sub-loop, which begins at byte 0, cannot be read"); told != complaint {
 					t.Errorf("batch %d: damage %q", i, k.Run().Damage)
 				}
 				k.(*journal).die()
@@ -262,7 +269,10 @@ func TestStepInsideIsSmall(t *testing.T) {
 			s = s.Child.Memory
 		}
 		b := func() *fsm.Batch {
-			return &fsm.Batch{Snapshot: top, Checkpoint: true, Events: []fsm.Event{{Kind: "route", Time: at, Depth: depth}}}
+			return &fsm.Batch{
+				Snapshot: top, Checkpoint: true,
+				Events: []fsm.Event{{Kind: "route", Time: at, Depth: depth}},
+			}
 		}
 		if err := j.Record(t.Context(), b()); err != nil {
 			t.Fatal(err)

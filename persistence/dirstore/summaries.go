@@ -31,7 +31,10 @@ const mostReadings = 4
 
 // Summaries implements [persistence.Store].
 func (d *Store) Summaries() persistence.Summaries {
-	return &summaries{d: d, began: time.Now(), read: index.OpenDigests(d.summariesPath()), made: map[string]index.Digest{}}
+	return &summaries{
+		d: d, began: time.Now(), read: index.OpenDigests(d.summariesPath()),
+		made: map[string]index.Digest{},
+	}
 }
 
 // find returns what is kept of a folder. Mostly runs are asked for newest first, as they lie in the file.
@@ -105,7 +108,10 @@ func (s *summaries) Keep(r persistence.Run, text string) {
 		return
 	}
 	if state, journal, whole := p.stamps(); whole && old(state) && old(journal) {
-		s.made[p.folder] = index.Digest{State: state, Others: []disk.Stamp{journal}, Body: append(index.AppendStamp(nil, journal), text...)}
+		s.made[p.folder] = index.Digest{
+			State: state, Others: []disk.Stamp{journal},
+			Body: append(index.AppendStamp(nil, journal), text...),
+		}
 	}
 }
 

@@ -77,7 +77,8 @@ func TestSummariesHoldWhileFilesAreAsTheyWere(t *testing.T) {
 	st, err := os.Stat(filepath.Join(folder(0), "events.jsonl"))
 	must(t, err)
 	must(t, errors.Join( // another text of the same length and time
-		os.WriteFile(filepath.Join(folder(0), "events.jsonl"), bytes.Replace(events, []byte("s1"), []byte("s2"), 1), 0o600),
+		os.WriteFile(filepath.Join(folder(0), "events.jsonl"), bytes.Replace(events, []byte("s1"), []byte("s2"), 1),
+			0o600),
 		os.Chtimes(filepath.Join(folder(0), "events.jsonl"), st.ModTime(), st.ModTime()),
 		os.Chtimes(filepath.Join(folder(1), "state.json"), at, at),
 		os.Mkdir(filepath.Join(folder(2), "events"), 0o700),

@@ -18,7 +18,11 @@ func deadRuns(b *testing.B, n int) *Store {
 	}
 	d.Durability = persistence.None
 	for i := range n {
-		j, err := d.Create(b.Context(), persistence.Spec{Loop: "fix", StartedAt: at.Add(time.Duration(i) * time.Second), Owner: persistence.Owner{PID: 4194305}, Definition: []byte("x")})
+		j, err := d.Create(b.Context(),
+			persistence.Spec{
+				Loop: "fix", StartedAt: at.Add(time.Duration(i) * time.Second),
+				Owner: persistence.Owner{PID: 4194305}, Definition: []byte("x"),
+			})
 		if err != nil {
 			b.Fatal(err)
 		}

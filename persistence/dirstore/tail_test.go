@@ -31,7 +31,10 @@ func TestTail(t *testing.T) {
 	for n := range 40 {
 		text := fmt.Sprint(n, strings.Repeat(" and on", n*n*20))
 		e := fsm.Event{Kind: "note", Time: time.Now(), Fields: []fsm.Field{{Key: "message", Value: text}}}
-		m := &fsm.Snapshot{Loop: "x", Phase: fsm.PhaseActing, Current: "a", Step: n + 1, Captured: value.NewMap(), Context: value.NewMap()}
+		m := &fsm.Snapshot{
+			Loop: "x", Phase: fsm.PhaseActing, Current: "a", Step: n + 1, Captured: value.NewMap(),
+			Context: value.NewMap(),
+		}
 		if err := j.Record(t.Context(), &fsm.Batch{Events: []fsm.Event{e}, Snapshot: m}); err != nil {
 			t.Fatal(err)
 		}

@@ -54,13 +54,17 @@ func (d *Store) livePlace(id persistence.ID) place {
 }
 
 func (d *Store) placeOf(id persistence.ID, f livePaths) place {
-	return place{id: id, state: f.state, events: f.events, parts: f.parts, aside: f.aside, commands: f.commands, runs: d.runs}
+	return place{
+		id: id, state: f.state, events: f.events, parts: f.parts, aside: f.aside, commands: f.commands,
+		runs: d.runs,
+	}
 }
 
 // archivePlace is where the files of a run in a folder of the archive are.
 func archivePlace(dir string) place {
 	return place{
-		state: filepath.Join(dir, "state.json"), events: filepath.Join(dir, "events.jsonl"), parts: filepath.Join(dir, "events"),
+		state: filepath.Join(dir, "state.json"), events: filepath.Join(dir, "events.jsonl"),
+		parts: filepath.Join(dir, "events"),
 		aside: filepath.Join(dir, "events.damaged"), commands: filepath.Join(dir, commandsFile),
 	}
 }

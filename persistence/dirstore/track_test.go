@@ -33,7 +33,10 @@ func numbers(t *testing.T, d *Store, id persistence.ID) (all []uint64) {
 func TestTrackAtEveryByte(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	j := begin(t, d, step(1), &fsm.Batch{Events: []fsm.Event{{Kind: fsm.EventActionOutput, Time: at, Fields: []fsm.Field{{Key: "line", Value: "x"}}}}}, step(2), step(3))
+	j := begin(t, d, step(1),
+		&fsm.Batch{Events: []fsm.Event{
+			{Kind: fsm.EventActionOutput, Time: at, Fields: []fsm.Field{{Key: "line", Value: "x"}}},
+		}}, step(2), step(3))
 	j.die()
 	path := d.live(j.id).events
 	whole, err := os.ReadFile(path)

@@ -26,7 +26,8 @@ func unread(f *os.File, path, lock string) string {
 		return ""
 	}
 	owner, _ := disk.Owner(path)
-	return fmt.Sprintf("its process is of user %d and cannot read %s, which is of user %d: chown %d %s, or send as that user", runner, path, owner, runner, value.ShellQuote(path))
+	return fmt.Sprintf("its process is of user %d and cannot read %s, which is of user %d: chown %d %s, or "+
+		"send as that user", runner, path, owner, runner, value.ShellQuote(path))
 }
 
 // unlessDamage is err, but nil where it is about single lines.

@@ -25,7 +25,8 @@ func TestUnreadableEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs, err := d.Runs(t.Context(), persistence.Query{})
-	if err != nil || len(runs) != 1 || runs[0].State == "" || len(runs[0].Damage) != 1 || !strings.Contains(runs[0].Damage[0], "not a regular file") {
+	if err != nil || len(runs) != 1 || runs[0].State == "" || len(runs[0].Damage) != 1 ||
+		!strings.Contains(runs[0].Damage[0], "not a regular file") {
 		t.Fatalf("%v, runs %+v", err, runs)
 	}
 	if _, _, err := d.Resume(t.Context(), id, persistence.Spec{Loop: "fix"}); !errors.Is(err, disk.ErrNotRegular) {

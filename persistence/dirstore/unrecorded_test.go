@@ -17,13 +17,19 @@ func TestNothingDurableYet(t *testing.T) {
 		want  int
 	}{
 		"nothing was lost": {func(*journal) error { return nil }, 1},
-		"all is empty":     {func(j *journal) error { return truncate(j.files.events, j.files.state, j.files.lock) }, 0},
+		"all is empty": {
+			func(j *journal) error { return truncate(j.files.events, j.files.state, j.files.lock) },
+			0,
+		},
 		"all is zero bytes": {func(j *journal) error {
 			zero := make([]byte, 253)
-			return errors.Join(truncate(j.files.events), os.WriteFile(j.files.state, zero, 0o600), os.WriteFile(j.files.lock, zero, 0o600))
+			return errors.Join(truncate(j.files.events), os.WriteFile(j.files.state, zero, 0o600),
+				os.WriteFile(j.files.lock, zero, 0o600))
 		}, 0},
-		"all is empty but the lock":  {func(j *journal) error { return truncate(j.files.events, j.files.state) }, 0},
-		"the journal is gone":        {func(j *journal) error { return errors.Join(truncate(j.files.state), os.Remove(j.files.events)) }, 0},
+		"all is empty but the lock": {func(j *journal) error { return truncate(j.files.events, j.files.state) }, 0},
+		"the journal is gone": {func(j *journal) error {
+			return errors.Join(truncate(j.files.state), os.Remove(j.files.events))
+		}, 0},
 		"half of the first batch":    {func(j *journal) error { return cutJournal(j, 150) }, 0},
 		"less than its first line":   {func(j *journal) error { return cutJournal(j, 20) }, 0},
 		"all but its last byte":      {func(j *journal) error { return cutJournal(j, j.offset-1) }, 0},

@@ -12,7 +12,8 @@ func putAwaiting(e *Writer, s *fsm.Snapshot) bool {
 	if x == nil {
 		return false
 	}
-	m := value.NewMap("state", x.State, "kind", x.Kind, "what", x.What, "since", fsm.FormatTime(x.Since), "next", fsm.FormatTime(x.Next))
+	m := value.NewMap("state", x.State, "kind", x.Kind, "what", x.What, "since", fsm.FormatTime(x.Since), "next",
+		fsm.FormatTime(x.Next))
 	for _, f := range []struct {
 		key string
 		at  time.Time

@@ -31,7 +31,8 @@ func (t texts) Get(name string) ([]byte, error) {
 // TestMemoryCodec goes through every field: a memory with one field of another, as a patch, is that memory again.
 func TestMemoryCodec(t *testing.T) {
 	t.Parallel()
-	full, empty := storetest.Filled("fix"), &fsm.Snapshot{Loop: "fix", Current: "a", StartedAt: storetest.Filled("x").StartedAt}
+	full, empty := storetest.Filled("fix"),
+		&fsm.Snapshot{Loop: "fix", Current: "a", StartedAt: storetest.Filled("x").StartedAt}
 	big := strings.Repeat("0123456789abcdef", 8<<10)
 	full.Captured.Set("big", value.NewMap("output", big))
 	full.Result.Stdout = big

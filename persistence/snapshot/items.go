@@ -34,7 +34,8 @@ func takeItems(r *memory, v any) error {
 
 func sameItems(a, b *fsm.Snapshot) bool {
 	x, y := a.Items, b.Items
-	return x == y || x != nil && y != nil && x.State == y.State && x.Step == y.Step && x.Count == y.Count && x.List == y.List && x.Since == y.Since
+	return x == y || x != nil && y != nil && x.State == y.State && x.Step == y.Step && x.Count == y.Count &&
+		x.List == y.List && x.Since == y.Since
 }
 
 func itemEnds(s *fsm.Snapshot) map[string]string {

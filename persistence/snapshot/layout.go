@@ -75,13 +75,15 @@ func fields() []field {
 		text("continuation_prompt", "Continuation", false, func(s *fsm.Snapshot) *string { return &s.Continuation }),
 		counts("retry_counts", "Retries", func(s *fsm.Snapshot) *map[string]int { return &s.Retries }),
 		{
-			key: "rate_limit_retries", name: "RateLimits", put: putRateLimits, take: takeRateLimits, entries: true, dropNull: true,
-			same:  func(a, b *fsm.Snapshot) bool { return maps.Equal(a.RateLimits, b.RateLimits) },
-			patch: func(e *Writer, a, b *fsm.Snapshot) { patchEntries(e, a.RateLimits, b.RateLimits, e.rateLimit) },
+			key: "rate_limit_retries", name: "RateLimits", put: putRateLimits, take: takeRateLimits, entries: true,
+			dropNull: true,
+			same:     func(a, b *fsm.Snapshot) bool { return maps.Equal(a.RateLimits, b.RateLimits) },
+			patch:    func(e *Writer, a, b *fsm.Snapshot) { patchEntries(e, a.RateLimits, b.RateLimits, e.rateLimit) },
 		},
 		number("consecutive_rate_limit_exhaustions", "Storm", false, func(s *fsm.Snapshot) *int { return &s.Storm }),
 		{
-			key: "edge_revisit_counts", name: "Edges", put: putEdges, take: takeEdges, patch: patchEdges, entries: true, dropNull: true,
+			key: "edge_revisit_counts", name: "Edges", put: putEdges, take: takeEdges, patch: patchEdges,
+			entries: true, dropNull: true,
 			// by memory: of others that are equal a patch says nothing,
 			same: func(a, b *fsm.Snapshot) bool { return a.Edges == b.Edges },
 		},
@@ -92,7 +94,8 @@ func fields() []field {
 			// It is for people and for little-loops: without the memory of the sub-loop its name is of no use.
 			take: func(*memory, any) error { return nil },
 			same: func(a, b *fsm.Snapshot) bool {
-				return a.Child == nil && b.Child == nil || a.Child != nil && b.Child != nil && a.Child.Name == b.Child.Name
+				return a.Child == nil && b.Child == nil || a.Child != nil && b.Child != nil &&
+					a.Child.Name == b.Child.Name
 			},
 		},
 		{
@@ -161,7 +164,9 @@ func fields() []field {
 		},
 		{
 			key: "items_through", take: takeItemsThrough,
-			put:  func(e *Writer, s *fsm.Snapshot) bool { return itemsThrough(s) > 0 && e.Value(int64(itemsThrough(s))) },
+			put: func(e *Writer, s *fsm.Snapshot) bool {
+				return itemsThrough(s) > 0 && e.Value(int64(itemsThrough(s)))
+			},
 			same: func(a, b *fsm.Snapshot) bool { return itemsThrough(a) == itemsThrough(b) },
 		},
 		number("questions_asked", "Asked", false, func(s *fsm.Snapshot) *int { return &s.Asked }),
@@ -211,9 +216,10 @@ func fields() []field {
 			},
 		},
 		{
-			key: "evaluators", name: "Evaluators", put: putEvaluators, take: takeEvaluators, entries: true, dropNull: true,
-			same:  func(a, b *fsm.Snapshot) bool { return maps.Equal(a.Evaluators, b.Evaluators) },
-			patch: func(e *Writer, a, b *fsm.Snapshot) { patchEntries(e, a.Evaluators, b.Evaluators, e.repeat) },
+			key: "evaluators", name: "Evaluators", put: putEvaluators, take: takeEvaluators, entries: true,
+			dropNull: true,
+			same:     func(a, b *fsm.Snapshot) bool { return maps.Equal(a.Evaluators, b.Evaluators) },
+			patch:    func(e *Writer, a, b *fsm.Snapshot) { patchEntries(e, a.Evaluators, b.Evaluators, e.repeat) },
 		},
 		{
 			key: "cumulative_mb", name: "CumulativeMB",
@@ -223,13 +229,16 @@ func fields() []field {
 		},
 		{
 			key: "spent", name: "Spent",
-			put:  func(e *Writer, s *fsm.Snapshot) bool { return s.Spent != fsm.Spent{} && e.Value(spentValue(s.Spent)) },
+			put: func(e *Writer, s *fsm.Snapshot) bool {
+				return s.Spent != fsm.Spent{} && e.Value(spentValue(s.Spent))
+			},
 			take: func(r *memory, v any) error { return takeSpent(&r.Spent, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.Spent == b.Spent },
 		},
 		{
-			key: "spent_by_state", name: "StateSpent", put: putStateSpent, take: takeStateSpent, entries: true, dropNull: true,
-			same: func(a, b *fsm.Snapshot) bool { return maps.Equal(a.StateSpent, b.StateSpent) },
+			key: "spent_by_state", name: "StateSpent", put: putStateSpent, take: takeStateSpent, entries: true,
+			dropNull: true,
+			same:     func(a, b *fsm.Snapshot) bool { return maps.Equal(a.StateSpent, b.StateSpent) },
 			patch: func(e *Writer, a, b *fsm.Snapshot) {
 				patchEntries(e, a.StateSpent, b.StateSpent, func(s fsm.Spent) { e.Value(spentValue(s)) })
 			},
@@ -240,7 +249,9 @@ func fields() []field {
 		text("pending_request", "PendingRequest", false, func(s *fsm.Snapshot) *string { return &s.PendingRequest }),
 		text("pending_payload", "PendingPayload", false, func(s *fsm.Snapshot) *string { return &s.PendingPayload }),
 		{
-			key: "outcome", name: "Outcome", put: func(e *Writer, s *fsm.Snapshot) bool { return putOutcome(e, s.Outcome) },
+			key: "outcome", name: "Outcome", put: func(e *Writer, s *fsm.Snapshot) bool {
+				return putOutcome(e, s.Outcome)
+			},
 			take: func(r *memory, v any) error { return TakeOutcome(&r.Outcome, v) },
 			same: func(a, b *fsm.Snapshot) bool { return same(a.Outcome, b.Outcome) },
 		},
@@ -249,8 +260,9 @@ func fields() []field {
 			same: func(a, b *fsm.Snapshot) bool { return a.Child == nil && b.Child == nil },
 		},
 		{
-			key: "branches", name: "Branches", put: putBranches, take: takeBranches, apply: applyBranches, patch: patchBranches,
-			same: func(a, b *fsm.Snapshot) bool { return len(a.Branches) == 0 && len(b.Branches) == 0 },
+			key: "branches", name: "Branches", put: putBranches, take: takeBranches, apply: applyBranches,
+			patch: patchBranches,
+			same:  func(a, b *fsm.Snapshot) bool { return len(a.Branches) == 0 && len(b.Branches) == 0 },
 		},
 		{
 			key: "items_open", entries: true, dropNull: true, take: takeItemStarts,
@@ -277,7 +289,9 @@ func fields() []field {
 			same: func(a, b *fsm.Snapshot) bool { return a.AskingMost == b.AskingMost },
 		},
 		{
-			key: "ending", name: "Ending", put: func(e *Writer, s *fsm.Snapshot) bool { return putOutcome(e, s.Ending) },
+			key: "ending", name: "Ending", put: func(e *Writer, s *fsm.Snapshot) bool {
+				return putOutcome(e, s.Ending)
+			},
 			take: func(r *memory, v any) error { return TakeOutcome(&r.Ending, v) },
 			same: func(a, b *fsm.Snapshot) bool { return same(a.Ending, b.Ending) },
 		},

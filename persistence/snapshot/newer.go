@@ -38,7 +38,8 @@ func formatField() field {
 type NewerError struct{ Format int }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("a newer version of loops wrote it, in format %d, and this version reads format %d: use the newer version", e.Format, Format)
+	return fmt.Sprintf("a newer version of loops wrote it, in format %d, and this version reads format %d: use the "+
+		"newer version", e.Format, Format)
 }
 
 // newer reports, as an error, that a memory was written by a later version of the program, which knows things

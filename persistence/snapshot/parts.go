@@ -23,7 +23,8 @@ func putResult(e *Writer, s *fsm.Snapshot) bool {
 
 func resultValue(v *fsm.Result) *value.Map {
 	m := value.NewMap("output", v.Stdout, "stderr", v.Stderr, "exit_code", v.ExitCode, "duration_ns", int64(v.Duration),
-		"timeout_kind", v.TimeoutKind, "bytes", v.Bytes, "truncated", v.Truncated, "file", v.File, "stderr_truncated", v.StderrCut,
+		"timeout_kind", v.TimeoutKind, "bytes", v.Bytes, "truncated", v.Truncated, "file", v.File, "stderr_truncated",
+		v.StderrCut,
 		"background", v.Background, "peak_rss", v.PeakRSS)
 	if v.Refused != "" {
 		m.Set("refused", v.Refused)
@@ -105,7 +106,11 @@ func putOutcome(e *Writer, o *fsm.Outcome) bool {
 	if o.Merge != "" {
 		m.Set("merge", o.Merge)
 	}
-	for _, f := range []struct{ key, text string }{{"suspended_by", o.SuspendedBy}, {"cause", string(o.Cause)}, {"remedy", o.Remedy}} {
+	for _, f := range []struct{ key, text string }{
+		{"suspended_by", o.SuspendedBy},
+		{"cause", string(o.Cause)},
+		{"remedy", o.Remedy},
+	} {
 		if f.text != "" {
 			m.Set(f.key, f.text)
 		}

@@ -18,7 +18,10 @@ func TestFormatOfAQuorum(t *testing.T) {
 		if form != "" {
 			m.Awaiting = &fsm.Awaiting{State: "ask", Kind: fsm.AwaitAsk, Form: form, Since: begin, Next: begin}
 		}
-		return &fsm.Snapshot{Loop: "y", Current: "sub", Step: 1, StartedAt: begin, Child: &fsm.Child{Name: "x", Memory: m}}
+		return &fsm.Snapshot{
+			Loop: "y", Current: "sub", Step: 1, StartedAt: begin,
+			Child: &fsm.Child{Name: "x", Memory: m},
+		}
 	}
 	enc, dec := snapshot.NewEncoder(texts{}), &snapshot.Decoder{}
 	for i, c := range []struct {

@@ -7,8 +7,11 @@ import (
 
 func putRaised(e *Writer, s *fsm.Snapshot) bool {
 	x := s.Raised
-	return x != nil && e.Value(value.NewMap("n", int64(x.N), "attempt", int64(x.Attempt), "steps", int64(x.By.Steps), "passes", int64(x.By.Passes),
-		"cost_usd", x.By.CostUSD, "tokens", x.By.Tokens, "prompts", int64(x.By.Prompts), "ms", x.By.Time.Milliseconds()))
+	return x != nil &&
+		e.Value(value.NewMap("n", int64(x.N), "attempt", int64(x.Attempt), "steps", int64(x.By.Steps), "passes",
+			int64(x.By.Passes),
+			"cost_usd", x.By.CostUSD, "tokens", x.By.Tokens, "prompts", int64(x.By.Prompts), "ms",
+			x.By.Time.Milliseconds()))
 }
 
 func takeRaised(r *memory, v any) error {

@@ -17,7 +17,8 @@ func replyValue(p *fsm.Reply) any {
 	if !p.ResetAt.IsZero() {
 		reset = fsm.FormatTime(p.ResetAt)
 	}
-	return value.NewMap("host", p.Host, "model", p.Model, "session", p.Session, "complete", p.Complete, "answer", p.Answer, "text", p.Text,
+	return value.NewMap("host", p.Host, "model", p.Model, "session", p.Session, "complete", p.Complete, "answer",
+		p.Answer, "text", p.Text,
 		"raw", p.Raw, "usage", usageValue(p.Usage), "session_usage", usageValue(p.SessionUsage), "coverage", p.Coverage,
 		"cost_usd", cost, "priced", p.Priced, "failure", string(p.Failure), "reason", p.Reason, "reset_at", reset,
 		"ignored", textValues(p.Ignored), "denied", textValues(p.Denied), "skipped", p.Skipped)

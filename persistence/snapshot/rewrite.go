@@ -69,7 +69,8 @@ func (r *Rewriter) ref(name string, n int64) (ref, error) {
 	}
 	to := ref{name, n}
 	text, err := r.In.Get(name)
-	if sum := sha256.Sum256(text); err == nil && int64(len(text)) >= n && hex.EncodeToString(sum[:]) == name && r.Text(string(text)) != string(text) {
+	if sum := sha256.Sum256(text); err == nil && int64(len(text)) >= n && hex.EncodeToString(sum[:]) == name &&
+		r.Text(string(text)) != string(text) {
 		// also where only what follows the first n bytes changes: the text with this name goes
 		changed := r.Text(string(text[:n]))
 		sum := sha256.Sum256([]byte(changed))

@@ -9,7 +9,8 @@ import (
 )
 
 func spentValue(s fsm.Spent) any {
-	m := value.NewMap("cost_usd", s.CostUSD, "unpriced", s.Unpriced, "usage", usageValue(s.Usage), "prompts", s.Prompts, "steps", s.Steps,
+	m := value.NewMap("cost_usd", s.CostUSD, "unpriced", s.Unpriced, "usage", usageValue(s.Usage), "prompts",
+		s.Prompts, "steps", s.Steps,
 		"wall_ns", int64(s.Wall))
 	if s.Unsure != (fsm.Unsure{}) {
 		m.Set("unsure", unsureValue(s.Unsure))

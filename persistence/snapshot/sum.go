@@ -67,7 +67,8 @@ func Cut(b []byte) ([]byte, Sum) {
 			continue
 		}
 		var want [8]byte
-		if string(AppendHex(want[:0], crc32.Checksum(b[:n], crc32.MakeTable(crc32.Castagnoli)))) != string(b[n+len(key):len(b)-2]) {
+		if string(AppendHex(want[:0], crc32.Checksum(b[:n], crc32.MakeTable(crc32.Castagnoli)))) !=
+			string(b[n+len(key):len(b)-2]) {
 			return b, Spoilt
 		}
 		b[n] = '}'

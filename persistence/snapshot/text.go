@@ -54,7 +54,8 @@ const lineEnds = 64
 // store returns the name of a text that is s, or begins with it.
 func (b *largeTexts) store(s string) (string, error) {
 	for _, r := range b.recent {
-		if more := len(r.text) - len(s); more >= 0 && more <= lineEnds && unsafe.StringData(r.text) == unsafe.StringData(s) {
+		if more := len(r.text) - len(s); more >= 0 && more <= lineEnds &&
+			unsafe.StringData(r.text) == unsafe.StringData(s) {
 			return r.name, nil
 		}
 	}

@@ -96,11 +96,19 @@ func putWait(e *Writer, s *fsm.Snapshot) bool {
 	if x == nil {
 		return false
 	}
-	m := value.NewMap("why", x.Why, "tier", x.Tier, "state", x.State, "since", fsm.FormatTime(x.Since), "until", fsm.FormatTime(x.Until))
+	m := value.NewMap("why", x.Why, "tier", x.Tier, "state", x.State, "since", fsm.FormatTime(x.Since), "until",
+		fsm.FormatTime(x.Until))
 	if x.Host != "" {
 		m.Set("host", x.Host)
 	}
-	for _, f := range []struct{ key, text string }{{"what", x.What}, {"event", x.Event}, {"choices", x.Choices}, {"question", x.Question}, {"seen", x.Seen}, {"by", x.By}} {
+	for _, f := range []struct{ key, text string }{
+		{"what", x.What},
+		{"event", x.Event},
+		{"choices", x.Choices},
+		{"question", x.Question},
+		{"seen", x.Seen},
+		{"by", x.By},
+	} {
 		if f.text != "" {
 			m.Set(f.key, f.text)
 		}

@@ -46,8 +46,17 @@ func BenchmarkRecord(b *testing.B) {
 					m.Step++
 					batch.Checkpoint = c.checkpoint
 					batch.Events = append(batch.Events[:0],
-						fsm.Event{Kind: "route", Time: began, Fields: []fsm.Field{{Key: "from", Value: "check"}, {Key: "to", Value: "fix"}}},
-						fsm.Event{Kind: "state_enter", Time: began, Fields: []fsm.Field{{Key: "state", Value: "fix"}, {Key: "iteration", Value: int64(m.Step)}}},
+						fsm.Event{
+							Kind: "route", Time: began,
+							Fields: []fsm.Field{{Key: "from", Value: "check"}, {Key: "to", Value: "fix"}},
+						},
+						fsm.Event{
+							Kind: "state_enter", Time: began,
+							Fields: []fsm.Field{
+								{Key: "state", Value: "fix"},
+								{Key: "iteration", Value: int64(m.Step)},
+							},
+						},
 					)
 					must(b, j.Record(b.Context(), batch))
 				}
@@ -65,7 +74,9 @@ func BenchmarkNewest(b *testing.B) {
 			j := create(b, s, elsewhere)
 			must(b, j.Close(b.Context()))
 			for _, n := range []int{10, 100, 1000, 10_000, 100_000} {
-				_, err := s.Exec(b.Context(), fmt.Sprintf(`INSERT INTO runs (id, loop, run_id, started_at, updated_at, status, archived, seq, whole, epoch, definition, about)
+				_, err := s.Exec(b.Context(),
+					fmt.Sprintf(
+						`INSERT INTO runs (id, loop, run_id, started_at, updated_at, status, archived, seq, whole, epoch, definition, about)
 					SELECT id || '-%d-' || d, loop, run_id || d, started_at, updated_at, 'completed', 1, seq, whole, epoch, definition, about FROM runs,
 					(SELECT 1 AS d UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9) x`, n))
 				must(b, err)

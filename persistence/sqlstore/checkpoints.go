@@ -87,7 +87,8 @@ type savedRow struct {
 
 // saved returns the checkpoints of a run, the newest first.
 func (c *Checkpoints) saved(ctx context.Context, q queryer, run string) (list []savedRow, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT n, body FROM checkpoints WHERE run = ? AND damaged = 0 ORDER BY n DESC LIMIT 2`, run)
+	rows, err := q.QueryContext(ctx,
+		`SELECT n, body FROM checkpoints WHERE run = ? AND damaged = 0 ORDER BY n DESC LIMIT 2`, run)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,9 @@ func noCheckpoint(run string) error { return fmt.Errorf("run %s: %w", run, check
 
 // newestGood decodes the newest checkpoint of a run; if it is damaged, the one before comes with the error, if
 // that is good.
-func newestGood[T any](ctx context.Context, c *Checkpoints, run string, decode func(body []byte, run string) (T, error)) (none T, err error) {
+func newestGood[T any](ctx context.Context, c *Checkpoints, run string,
+	decode func(body []byte, run string) (T, error),
+) (none T, err error) {
 	if err := checkpoint.CheckRun(run); err != nil {
 		return none, err
 	}

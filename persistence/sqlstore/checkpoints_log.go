@@ -156,7 +156,8 @@ const (
 func (c *Checkpoints) page(ctx context.Context, log int64, seq, last uint64) (page []storedEvent, err error) {
 	err = c.patiently(ctx, func(ctx context.Context) error {
 		page = nil
-		rows, err := c.read.QueryContext(ctx, `SELECT seq, body FROM checkpoint_events WHERE log = ? AND seq > ? AND seq <= ?
+		rows, err := c.read.QueryContext(ctx,
+			`SELECT seq, body FROM checkpoint_events WHERE log = ? AND seq > ? AND seq <= ?
 			ORDER BY seq LIMIT ?`, log, int64(seq), int64(last), pageEvents)
 		if err != nil {
 			return err
@@ -185,7 +186,9 @@ func (c *Checkpoints) Clear(ctx context.Context, run string) error {
 		return err
 	}
 	err := c.change(ctx, func(ctx context.Context, tx *sql.Conn) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM checkpoint_events WHERE log IN (SELECT n FROM checkpoint_logs WHERE run = ?)`, run); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			`DELETE FROM checkpoint_events WHERE log IN (SELECT n FROM checkpoint_logs WHERE run = ?)`,
+			run); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM checkpoint_logs WHERE run = ?`, run)

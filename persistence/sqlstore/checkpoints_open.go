@@ -155,7 +155,8 @@ func (c *Checkpoints) migrate(ctx context.Context) error {
 // version returns how far the tables are, 0 if there are none.
 func (c *Checkpoints) version(ctx context.Context, q queryer) (has int, err error) {
 	var ours, runs, others int
-	err = q.QueryRowContext(ctx, `SELECT coalesce(sum(name = 'checkpoint_migrations'), 0), coalesce(sum(name IN ('schema_migrations', 'leases')), 0),
+	err = q.QueryRowContext(ctx,
+		`SELECT coalesce(sum(name = 'checkpoint_migrations'), 0), coalesce(sum(name IN ('schema_migrations', 'leases')), 0),
 		coalesce(sum(name NOT GLOB 'sqlite_*'), 0) FROM sqlite_master WHERE type = 'table'`).Scan(&ours, &runs, &others)
 	switch {
 	case err != nil:
@@ -165,7 +166,8 @@ func (c *Checkpoints) version(ctx context.Context, q queryer) (has int, err erro
 	case ours == 0:
 		return 0, nil
 	}
-	if err := q.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM checkpoint_migrations`).Scan(&has); err != nil {
+	if err := q.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM checkpoint_migrations`).Scan(&has); err !=
+		nil {
 		return 0, err
 	}
 	if has > len(checkpointMigrations) {

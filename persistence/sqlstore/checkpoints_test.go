@@ -48,7 +48,8 @@ func (s spoilable) Damage(run string, log bool, f func([]byte) []byte) error {
 	if err := sqlstore.AskCheckpoints(ctx, s.Checkpoints, &body, `SELECT body`+newest, run); err != nil {
 		return err
 	}
-	_, err := sqlstore.ExecCheckpoints(ctx, s.Checkpoints, `UPDATE checkpoints SET body = ? WHERE n = (SELECT n`+newest+`)`,
+	_, err := sqlstore.ExecCheckpoints(ctx, s.Checkpoints, `UPDATE checkpoints SET body = ? WHERE n = (SELECT n`+
+		newest+`)`,
 		append([]byte{}, f(body)...), run)
 	return err
 }
@@ -59,12 +60,14 @@ func (s spoilable) damageLog(ctx context.Context, run string, f func([]byte) []b
 	var log, count int64
 	err := sqlstore.AskCheckpoints(ctx, s.Checkpoints, &log, `SELECT n FROM checkpoint_logs WHERE run = ?`, run)
 	if err == nil {
-		err = sqlstore.AskCheckpoints(ctx, s.Checkpoints, &count, `SELECT count(*) FROM checkpoint_events WHERE log = ?`, log)
+		err = sqlstore.AskCheckpoints(ctx, s.Checkpoints, &count,
+			`SELECT count(*) FROM checkpoint_events WHERE log = ?`, log)
 	}
 	var lines []byte
 	for seq := int64(1); seq <= count && err == nil; seq++ {
 		var body []byte
-		err = sqlstore.AskCheckpoints(ctx, s.Checkpoints, &body, `SELECT body FROM checkpoint_events WHERE log = ? AND seq = ?`, log, seq)
+		err = sqlstore.AskCheckpoints(ctx, s.Checkpoints, &body,
+			`SELECT body FROM checkpoint_events WHERE log = ? AND seq = ?`, log, seq)
 		lines = append(lines, body...)
 	}
 	if err == nil {
@@ -79,10 +82,12 @@ func (s spoilable) damageLog(ctx context.Context, run string, f func([]byte) []b
 		if e, err := checkpoint.DecodeEvent(line); err == nil {
 			last = e.Seq
 		}
-		_, err = sqlstore.ExecCheckpoints(ctx, s.Checkpoints, `INSERT INTO checkpoint_events (log, seq, body) VALUES (?, ?, ?)`, log, int64(last), line)
+		_, err = sqlstore.ExecCheckpoints(ctx, s.Checkpoints,
+			`INSERT INTO checkpoint_events (log, seq, body) VALUES (?, ?, ?)`, log, int64(last), line)
 	}
 	if err == nil {
-		_, err = sqlstore.ExecCheckpoints(ctx, s.Checkpoints, `UPDATE checkpoint_logs SET last = ? WHERE n = ?`, int64(last), log)
+		_, err = sqlstore.ExecCheckpoints(ctx, s.Checkpoints, `UPDATE checkpoint_logs SET last = ? WHERE n = ?`,
+			int64(last), log)
 	}
 	return err
 }
@@ -135,7 +140,8 @@ func numbered(n int) *checkpoint.Checkpoint {
 
 func wantIteration(t testing.TB, c checkpoint.Store, n int) {
 	t.Helper()
-	if p, err := c.Load(t.Context(), "r1"); err != nil || p.Iteration != n || string(p.Data) != string(numbered(n).Data) {
+	if p, err := c.Load(t.Context(), "r1"); err != nil || p.Iteration != n ||
+		string(p.Data) != string(numbered(n).Data) {
 		t.Fatalf("want iteration %d: %v, %+v", n, err, p)
 	}
 }
@@ -144,11 +150,14 @@ func TestCheckpointsRefuse(t *testing.T) {
 	t.Parallel()
 	t.Run("newer", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "c.db")
-		_, err := sqlstore.ExecCheckpoints(t.Context(), openCheckpoints(t, path), `INSERT INTO checkpoint_migrations VALUES (99, 0)`)
+		_, err := sqlstore.ExecCheckpoints(t.Context(), openCheckpoints(t, path),
+			`INSERT INTO checkpoint_migrations VALUES (99, 0)`)
 		must(t, err)
 		_, err = sqlstore.OpenCheckpoints(t.Context(), path)
 		newer, ok := errors.AsType[*sqlstore.VersionError](err)
-		if !ok || newer.Has != 99 || err.Error() != path+" (checkpoints) has version 99, and this program knows versions up to 1: it was made by a newer one, use that" {
+		if !ok || newer.Has != 99 ||
+			err.Error() != path+" (checkpoints) has version 99, and this program knows versions up to 1: it was "+
+				"made by a newer one, use that" {
 			t.Errorf("error is %v", err)
 		}
 		opened(t, "sqlite:"+path) // the tables of runs are not newer
@@ -161,7 +170,8 @@ func TestCheckpointsRefuse(t *testing.T) {
 			must(t, err)
 		}
 		_, err := sqlstore.OpenCheckpoints(t.Context(), path)
-		if err == nil || err.Error() != path+": it holds tables of another program; give checkpoints a database of their own" {
+		if err == nil || err.Error() != path+": it holds tables of another program; give checkpoints a "+
+			"database of their own" {
 			t.Errorf("error is %v", err)
 		}
 	})
@@ -175,7 +185,8 @@ func TestCheckpointsRefuse(t *testing.T) {
 	})
 	t.Run("folder", func(t *testing.T) {
 		path := t.TempDir()
-		if _, err := sqlstore.OpenCheckpoints(t.Context(), path); err == nil || err.Error() != "open "+path+": not a regular file" {
+		if _, err := sqlstore.OpenCheckpoints(t.Context(), path); err == nil ||
+			err.Error() != "open "+path+": not a regular file" {
 			t.Errorf("error is %v", err)
 		}
 	})
@@ -193,7 +204,8 @@ func TestCheckpointsDamage(t *testing.T) {
 		must(t, s.Damage("r1", false, func(b []byte) []byte { return b[1:] }))
 	}
 	_, err := c.Load(t.Context(), "r1")
-	if want := path + ": damaged: the newest checkpoint of run r1: its checksum does not hold"; err == nil || err.Error() != want {
+	if want := path + ": damaged: the newest checkpoint of run r1: its checksum does not hold"; err == nil ||
+		err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
 	}
 	var rows int
@@ -217,7 +229,8 @@ func TestCheckpointsDamage(t *testing.T) {
 		told = append(told, fmt.Sprint(e.Seq, " ", err))
 	}
 	want := []string{
-		"0 " + path + ": damaged: events 1 to 2 of run r1 are missing", "3 <nil>", "0 " + path + ": damaged: events 4 to 5 of run r1 are missing",
+		"0 " + path + ": damaged: events 1 to 2 of run r1 are missing", "3 <nil>",
+		"0 " + path + ": damaged: events 4 to 5 of run r1 are missing",
 	}
 	if strings.Join(told, "\n") != strings.Join(want, "\n") {
 		t.Errorf("told %q, want %q", told, want)
@@ -264,7 +277,8 @@ func TestCheckpointsNoRoom(t *testing.T) {
 	_, err := c.Append(t.Context(), "r1", checkpoint.Event{})
 	must(t, err)
 	must(t, sqlstore.LimitCheckpoints(t.Context(), c, 1))
-	if err := c.Save(t.Context(), numbered(2)); !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "run r1 cannot be saved: ") {
+	if err := c.Save(t.Context(), numbered(2)); !errors.Is(err, syscall.ENOSPC) ||
+		!strings.HasPrefix(err.Error(), "run r1 cannot be saved: ") {
 		t.Errorf("error is %v", err)
 	}
 	big := checkpoint.Event{Data: json.RawMessage(`"` + strings.Repeat("x", 1<<18) + `"`)}
@@ -288,7 +302,8 @@ func TestCheckpointsBusy(t *testing.T) {
 	c, other := openCheckpoints(t, path), openCheckpoints(t, path)
 	sqlstore.WaitCheckpoints(c, time.Nanosecond)
 	must(t, sqlstore.HoldCheckpoints(t.Context(), other, func() {
-		if err := c.Save(t.Context(), numbered(1)); !errors.Is(err, checkpoint.ErrBusy) || !strings.Contains(err.Error(), path) {
+		if err := c.Save(t.Context(), numbered(1)); !errors.Is(err, checkpoint.ErrBusy) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("error is %v", err)
 		}
 		if _, err := c.Load(t.Context(), "r1"); !errors.Is(err, checkpoint.ErrNotFound) {
@@ -310,7 +325,8 @@ func TestNilCheckpoints(t *testing.T) {
 	var c *sqlstore.Checkpoints
 	n, err := c.Append(t.Context(), "r1", checkpoint.Event{})
 	list, e := c.ListInterrupted(t.Context())
-	if err := errors.Join(err, e, c.Save(t.Context(), numbered(1)), c.Delete(t.Context(), "r1"), c.Clear(t.Context(), "r1"), c.Close()); err != nil || n != 0 || len(list) != 0 {
+	if err := errors.Join(err, e, c.Save(t.Context(), numbered(1)), c.Delete(t.Context(), "r1"),
+		c.Clear(t.Context(), "r1"), c.Close()); err != nil || n != 0 || len(list) != 0 {
 		t.Errorf("%v, %d, %v", err, n, list)
 	}
 	if _, err := c.Load(t.Context(), "r1"); !errors.Is(err, checkpoint.ErrNotFound) {
@@ -341,7 +357,10 @@ func TestCheckpointsOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	const times = 40
 	path := filepath.Join(t.TempDir(), "c.db")
-	two := []*owner{start(t, nil, "checkpoints", path, "", fmt.Sprint(times), "a"), start(t, nil, "checkpoints", path, "", fmt.Sprint(times), "b")}
+	two := []*owner{
+		start(t, nil, "checkpoints", path, "", fmt.Sprint(times), "a"),
+		start(t, nil, "checkpoints", path, "", fmt.Sprint(times), "b"),
+	}
 	for _, o := range two {
 		o.want("done")
 		must(t, o.cmd.Wait())
@@ -407,7 +426,8 @@ func TestCheckpointsSyncs(t *testing.T) {
 	strace := testenv.Command(t, "strace")
 	count := func(times int) int {
 		log := filepath.Join(t.TempDir(), "calls")
-		o := start(t, []string{strace, "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", log}, "checkpoints", filepath.Join(t.TempDir(), "c.db"), "", fmt.Sprint(times), "e")
+		o := start(t, []string{strace, "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", log}, "checkpoints",
+			filepath.Join(t.TempDir(), "c.db"), "", fmt.Sprint(times), "e")
 		o.want("done")
 		must(t, o.cmd.Wait())
 		b, err := os.ReadFile(log)

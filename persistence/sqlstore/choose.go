@@ -52,7 +52,8 @@ func narrowed(f persistence.Filter) (where string, args []any) {
 				where += ` OR {place}(r.about, '"ended":') = 0`
 				continue
 			}
-			where, args = where+` OR {place}(r.about, ?) > 0`, append(args, strings.Trim(string(value.AppendJSON(nil, value.NewMap("ended", e))), "{}"))
+			where, args = where+` OR {place}(r.about, ?) > 0`,
+				append(args, strings.Trim(string(value.AppendJSON(nil, value.NewMap("ended", e))), "{}"))
 		}
 		where += `)`
 	}
@@ -63,13 +64,15 @@ func narrowed(f persistence.Filter) (where string, args []any) {
 		among(`r.loop`, loops)
 	}
 	if !f.Since.IsZero() { // the record has milliseconds
-		where, args = where+` AND (r.started_at >= ? OR r.updated_at >= ?)`, append(args, f.Since.UnixMicro(), f.Since.UnixMilli())
+		where, args = where+` AND (r.started_at >= ? OR r.updated_at >= ?)`,
+			append(args, f.Since.UnixMicro(), f.Since.UnixMilli())
 	}
 	if !f.Until.IsZero() {
 		where, args = where+` AND r.started_at <= ?`, append(args, f.Until.UnixMicro())
 	}
 	if text := f.Text; text != "" && !strings.ContainsFunc(text, escaped) {
-		where, args = where+` AND ({place}(lower(r.about), ?) > 0 OR {place}(lower(r.id), ?) > 0 OR {place}(lower(r.loop), ?) > 0)`,
+		where, args = where+
+			` AND ({place}(lower(r.about), ?) > 0 OR {place}(lower(r.id), ?) > 0 OR {place}(lower(r.loop), ?) > 0)`,
 			append(args, strings.ToLower(text), strings.ToLower(text), strings.ToLower(text))
 	}
 	return where, args
@@ -86,7 +89,8 @@ func (s *Store) choose(ctx context.Context, q persistence.Query, where string, a
 	}
 	behind, last := "", []any(nil)
 	for {
-		rows, err := s.rows(ctx, s.read, where+behind+` ORDER BY r.run_id DESC, r.started_at DESC, r.id DESC LIMIT ?`, append(append(slices.Clip(args), last...), size)...)
+		rows, err := s.rows(ctx, s.read, where+behind+` ORDER BY r.run_id DESC, r.started_at DESC, r.id DESC LIMIT ?`,
+			append(append(slices.Clip(args), last...), size)...)
 		if err != nil {
 			return nil, err
 		}

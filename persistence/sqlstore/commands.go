@@ -26,7 +26,8 @@ func (s *Store) Send(ctx context.Context, id persistence.ID, c persistence.Comma
 			return err
 		}
 		var last int64
-		if err := tx.QueryRowContext(ctx, s.q(`SELECT coalesce(max(n), 0) FROM commands WHERE run = ?`), r.n).Scan(&last); err != nil {
+		if err := tx.QueryRowContext(ctx, s.q(`SELECT coalesce(max(n), 0) FROM commands WHERE run = ?`), r.n).Scan(
+			&last); err != nil {
 			return err
 		}
 		sent = c.Numbered(uint64(last) + 1)
@@ -36,7 +37,9 @@ func (s *Store) Send(ctx context.Context, id persistence.ID, c persistence.Comma
 }
 
 // Commands implements [persistence.Store]. It is one query that an index answers.
-func (s *Store) Commands(ctx context.Context, id persistence.ID, after uint64) (commands []persistence.Command, err error) {
+func (s *Store) Commands(ctx context.Context, id persistence.ID, after uint64) (commands []persistence.Command,
+	err error,
+) {
 	if !legible(string(id)) {
 		return nil, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
 	}
@@ -47,7 +50,8 @@ func (s *Store) Commands(ctx context.Context, id persistence.ID, after uint64) (
 	if err != nil {
 		return nil, s.explained(err)
 	}
-	rs, err := s.read.QueryContext(ctx, s.q(`SELECT c.n, c.body FROM runs r LEFT JOIN commands c ON c.run = r.n AND c.n > ?
+	rs, err := s.read.QueryContext(ctx,
+		s.q(`SELECT c.n, c.body FROM runs r LEFT JOIN commands c ON c.run = r.n AND c.n > ?
 		WHERE r.id = ? AND r.status <> ''`+ours+` ORDER BY c.n`), append([]any{int64(min(after, 1<<62)), string(id)}, own...)...)
 	found := false
 	var damage error
@@ -67,7 +71,10 @@ func (s *Store) Commands(ctx context.Context, id persistence.ID, after uint64) (
 		case err == nil:
 			commands = append(commands, c)
 		case damage == nil:
-			damage = &persistence.DamageError{File: s.name, Offset: -1, What: fmt.Sprintf("command %d of run %s cannot be read: %v", n.Int64, id, err)}
+			damage = &persistence.DamageError{
+				File: s.name, Offset: -1,
+				What: fmt.Sprintf("command %d of run %s cannot be read: %v", n.Int64, id, err),
+			}
 		}
 		return none, nil
 	})

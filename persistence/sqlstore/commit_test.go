@@ -29,7 +29,8 @@ func TestSendWhoseCommitIsLost(t *testing.T) {
 		w.mu.Lock()
 		w.end = how
 		w.mu.Unlock()
-		_, err = s.Send(t.Context(), j.Run().ID, persistence.Command{Kind: persistence.CommandPause, Segment: persistence.AnySegment})
+		_, err = s.Send(t.Context(), j.Run().ID,
+			persistence.Command{Kind: persistence.CommandPause, Segment: persistence.AnySegment})
 		if _, unsure := errors.AsType[*persistence.UncertainError](err); !unsure {
 			t.Errorf("%s: Send: %v, want that it may have been recorded", how, err)
 		}

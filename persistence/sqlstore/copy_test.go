@@ -26,7 +26,10 @@ func fill(t *testing.T, s persistence.Store) {
 	if testenv.Raced {
 		many = 40
 	}
-	for i, by := range []string{fsm.EndTerminal, fsm.EndError, fsm.EndInterrupted, fsm.EndTimeout, "", "died", "resumed"} {
+	for i, by := range []string{
+		fsm.EndTerminal, fsm.EndError, fsm.EndInterrupted, fsm.EndTimeout, "", "died",
+		"resumed",
+	} {
 		sp := spec(self(t))
 		sp.StartedAt = began.Add(time.Duration(i) * time.Minute)
 		sp.Loop, sp.MaxSteps, sp.Options = []string{"fix", "sub/ünï"}[i%2], 50, value.NewMap("delay", 0.5)
@@ -47,7 +50,8 @@ func fill(t *testing.T, s persistence.Store) {
 			if by == "resumed" {
 				m.Outcome.TerminatedBy = fsm.EndHandoff
 			}
-			must(t, j.Record(t.Context(), &fsm.Batch{Snapshot: m, Checkpoint: true, Events: []fsm.Event{{Kind: "loop_complete", Time: began}}}))
+			must(t, j.Record(t.Context(),
+				&fsm.Batch{Snapshot: m, Checkpoint: true, Events: []fsm.Event{{Kind: "loop_complete", Time: began}}}))
 		}
 		must(t, j.Close(t.Context()))
 		switch by {
@@ -91,7 +95,10 @@ func TestCopy(t *testing.T) {
 	other, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))
 	must(t, err)
 	other.PartSize = 4 << 10
-	stores := []persistence.Store{dir, opened(t, dialects[0].location(t)), opened(t, dialects[1].location(t)), memory, other}
+	stores := []persistence.Store{
+		dir, opened(t, dialects[0].location(t)), opened(t, dialects[1].location(t)), memory,
+		other,
+	}
 	want := sums(t, dir)
 	if len(want) != 7 {
 		t.Fatalf("runs = %q", want)
@@ -102,7 +109,8 @@ func TestCopy(t *testing.T) {
 		for _, r := range runs {
 			first, err := persistence.Copy(t.Context(), stores[i], to, r)
 			must(t, err)
-			if again, err := persistence.Copy(t.Context(), stores[i], to, r); !errors.Is(err, fs.ErrExist) || again != first {
+			if again, err := persistence.Copy(t.Context(), stores[i], to, r); !errors.Is(err, fs.ErrExist) ||
+				again != first {
 				t.Errorf("a second time: %v, %v, and was %v", err, again, first)
 			}
 		}
@@ -180,7 +188,10 @@ func TestCopyRefused(t *testing.T) {
 			t.Error("a gap was imported")
 		}
 		empty(t, to)
-		imported := persistence.Recorded{Run: j.Run(), Memory: m, Events: iter.Seq2[fsm.Event, error](func(func(fsm.Event, error) bool) {})}
+		imported := persistence.Recorded{
+			Run: j.Run(), Memory: m,
+			Events: iter.Seq2[fsm.Event, error](func(func(fsm.Event, error) bool) {}),
+		}
 		must(t, to.Import(t.Context(), imported))
 		if got, err := to.Snapshot(t.Context(), j.Run().ID); err != nil || got.Step != m.Step {
 			t.Errorf("memory %+v, %v", got, err)

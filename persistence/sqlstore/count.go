@@ -16,7 +16,10 @@ func (s *Store) Count(ctx context.Context, q persistence.Query, within time.Dura
 	}
 	const ended, longest = `"ended": "`, 24
 	of := `CASE WHEN r.status <> ? AND {place}(r.about, ?) > 0 THEN substr(r.about, {place}(r.about, ?) + ?, ?) ELSE '' END`
-	args := []any{within.Microseconds(), string(persistence.Completed), ended, ended, len(ended), longest, string(persistence.Completed), `"rate_limited": true`, mergeConflict, mergeRefused}
+	args := []any{
+		within.Microseconds(), string(persistence.Completed), ended, ended, len(ended), longest,
+		string(persistence.Completed), `"rate_limited": true`, mergeConflict, mergeRefused,
+	}
 	where := `WHERE r.status <> '' AND r.archived <> 0`
 	if q.Loop != "" {
 		where, args = where+` AND r.loop = ?`, append(args, q.Loop)

@@ -46,7 +46,9 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 }
 
 // create makes a run whose paths are locked on this machine.
-func (s *Store) create(ctx context.Context, spec persistence.Spec, scope []string, place string, lock persistence.PathLock) (persistence.Journal, error) {
+func (s *Store) create(ctx context.Context, spec persistence.Spec, scope []string, place string,
+	lock persistence.PathLock,
+) (persistence.Journal, error) {
 	for {
 		r, err := s.begin(ctx, spec, scope, place)
 		if err != nil {
@@ -105,8 +107,10 @@ func (s *Store) begin(ctx context.Context, spec persistence.Spec, scope []string
 			return err
 		}
 		r = &row{epoch: 1, Run: persistence.Run{
-			Loop: spec.Loop, Status: persistence.Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt, UpdatedAt: spec.StartedAt,
-			Owner: spec.Owner, Held: true, Resumable: true, File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Origin: spec.Origin, Log: s.name,
+			Loop: spec.Loop, Status: persistence.Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt,
+			UpdatedAt: spec.StartedAt,
+			Owner:     spec.Owner, Held: true, Resumable: true, File: spec.File, SHA256: spec.SHA256,
+			Options: spec.Options, Origin: spec.Origin, Log: s.name,
 		}, project: s.project()}
 		reserve := s.reserve
 		if r.ID = spec.ID; r.ID != "" {
@@ -170,7 +174,9 @@ func (s *Store) newestAfter(ctx context.Context, tx *sql.Tx, at time.Time) (stri
 	if err != nil {
 		return "", err
 	}
-	rs, err := tx.QueryContext(ctx, s.q(`SELECT run_id FROM runs WHERE run_id > ?`+ours+` ORDER BY run_id DESC LIMIT 1`), append([]any{persistence.MakeRunID(at)}, args...)...)
+	rs, err := tx.QueryContext(ctx,
+		s.q(`SELECT run_id FROM runs WHERE run_id > ?`+ours+` ORDER BY run_id DESC LIMIT 1`),
+		append([]any{persistence.MakeRunID(at)}, args...)...)
 	ids, err := collect(rs, err, scanText)
 	if err != nil || len(ids) == 0 {
 		return "", err
@@ -217,24 +223,30 @@ func (s *Store) insert(ctx context.Context, tx *sql.Tx, r *row, status persisten
 	return tx.QueryRowContext(ctx, s.q(`INSERT INTO runs
 		(id, loop, run_id, started_at, updated_at, status, archived, seq, whole, epoch, definition, about, project)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n`),
-		string(r.ID), r.Loop, r.RunID, r.StartedAt.UnixMicro(), r.UpdatedAt.UnixMilli(), string(status), flag(r.Archived),
+		string(r.ID), r.Loop, r.RunID, r.StartedAt.UnixMicro(), r.UpdatedAt.UnixMilli(), string(status),
+		flag(r.Archived),
 		int64(r.seq), int64(r.whole), r.epoch, r.definition, string(appendAbout(nil, &r.Run)), r.project).Scan(&r.n)
 }
 
 // own gives the lease of a run to its new owner.
-func (s *Store) own(ctx context.Context, tx *sql.Tx, r *row, segment int, spec persistence.Spec, scope []string, place string) error {
+func (s *Store) own(ctx context.Context, tx *sql.Tx, r *row, segment int, spec persistence.Spec, scope []string,
+	place string,
+) error {
 	r.given = time.Now()
 	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO leases (run, epoch, until, owner, scope, singleton, since, segment)
 		VALUES (?, ?, {now} + ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (run) DO UPDATE SET epoch = excluded.epoch, until = excluded.until, owner = excluded.owner,
 			scope = excluded.scope, singleton = excluded.singleton, since = excluded.since, segment = excluded.segment`),
-		r.n, r.epoch, s.lease.Milliseconds(), formatOwner(recordedOwner{spec.Owner, place, s.shared(scope)}), formatScope(scope), flag(spec.Singleton), spec.StartedAt.UnixMicro(), segment)
+		r.n, r.epoch, s.lease.Milliseconds(), formatOwner(recordedOwner{spec.Owner, place, s.shared(scope)}),
+		formatScope(scope), flag(spec.Singleton), spec.StartedAt.UnixMicro(), segment)
 	return err
 }
 
 // conflict looks for a live run whose scope overlaps. What dead processes reserved without recording anything is
 // removed. Called serialised.
-func (s *Store) conflict(ctx context.Context, tx *sql.Tx, self persistence.ID, spec persistence.Spec, scope []string, place string) error {
+func (s *Store) conflict(ctx context.Context, tx *sql.Tx, self persistence.ID, spec persistence.Spec, scope []string,
+	place string,
+) error {
 	owned, err := s.rows(ctx, tx, `WHERE l.run IS NOT NULL`)
 	if err != nil {
 		return err
@@ -283,7 +295,8 @@ func (s *Store) keepDefinition(ctx context.Context, tx *sql.Tx, text []byte) (st
 	}
 	sum := sha256.Sum256(text)
 	hash := hex.EncodeToString(sum[:])
-	if _, err := tx.ExecContext(ctx, s.q(`INSERT INTO definitions (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING`), hash, text); err != nil {
+	if _, err := tx.ExecContext(ctx, s.q(`INSERT INTO definitions (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING`),
+		hash, text); err != nil {
 		return "", err
 	}
 	return hash, nil

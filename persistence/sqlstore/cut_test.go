@@ -36,7 +36,8 @@ func TestConnectionsEndWhileReading(t *testing.T) {
 				t.Fatalf("event %d is followed by %d", n-1, e.Seq)
 			}
 			if n == after {
-				_, err := other.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'cut'`)
+				_, err := other.Exec(t.Context(),
+					`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'cut'`)
 				must(t, err)
 			}
 		}

@@ -21,8 +21,8 @@ type dialect interface {
 	// change does f in a transaction that may write. With SQLite other writers wait until it ends. One that is durable,
 	// or calls serialise on PostgreSQL, cannot be lost when it was done.
 	change(ctx context.Context, durable bool, f func(tx *sql.Tx) error) error
-	// erasing does f, and what that deletes or overwrites is not left in free room of the database, as far as that can be
-	// had.
+	// erasing does f, and what that deletes or overwrites is not left in free room of the database, as far as
+	// that can be had.
 	erasing(ctx context.Context, f func() error) error
 	// serialise makes all other callers wait until the end of the transaction.
 	serialise(ctx context.Context, tx *sql.Tx) error

@@ -33,7 +33,8 @@ func TestFailover(t *testing.T) {
 	must(t, primary.Launch(t.Context()))
 
 	at := "postgres://loops@/postgres?" + url.Values{
-		"host": {primary.Dir + "," + standby.Dir}, "port": {fmt.Sprintf("%d,%d", primary.Port, standby.Port)}, "lease": {"10m"},
+		"host": {primary.Dir + "," + standby.Dir}, "port": {fmt.Sprintf("%d,%d", primary.Port, standby.Port)},
+		"lease": {"10m"},
 	}.Encode()
 	s := opened(t, at)
 	journals := make([]persistence.Journal, runs)

@@ -33,12 +33,18 @@ func self(t testing.TB) persistence.Owner {
 }
 
 func spec(o persistence.Owner) persistence.Spec {
-	return persistence.Spec{Loop: "fix", File: "fix.yaml", SHA256: "abc", Definition: []byte("name: fix\n"), Owner: o, StartedAt: began}
+	return persistence.Spec{
+		Loop: "fix", File: "fix.yaml", SHA256: "abc", Definition: []byte("name: fix\n"), Owner: o,
+		StartedAt: began,
+	}
 }
 
 func step(n int) *fsm.Batch {
 	return &fsm.Batch{
-		Snapshot: &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: fmt.Sprint("s", n), Step: n, Attempt: 1, StartedAt: began},
+		Snapshot: &fsm.Snapshot{
+			Loop: "fix", Phase: fsm.PhaseActing, Current: fmt.Sprint("s", n), Step: n, Attempt: 1,
+			StartedAt: began,
+		},
 		Events: []fsm.Event{
 			{Kind: "state_enter", Time: began, Fields: []fsm.Field{{Key: "step", Value: int64(n)}}},
 			{Kind: "action_start", Time: began},
@@ -113,7 +119,8 @@ func TestFenced(t *testing.T) {
 		for range 2 { // the first time it finds out, then it knows
 			err = old.Record(t.Context(), step(2))
 			var fenced *persistence.FencedError
-			if !errors.Is(err, persistence.ErrFenced) || !errors.As(err, &fenced) || fenced.Owner != other || fenced.ID != id ||
+			if !errors.Is(err, persistence.ErrFenced) || !errors.As(err, &fenced) || fenced.Owner != other ||
+				fenced.ID != id ||
 				!strings.Contains(err.Error(), "another process (pid 77 on third) took over run "+string(id)) {
 				t.Fatalf("error is %v", err)
 			}
@@ -149,7 +156,8 @@ func TestFencedByInterrupt(t *testing.T) {
 		sqlstore.RenewSoon(old)
 		waitLost(t, old)
 		err = old.Record(t.Context(), step(2))
-		want := "run " + string(id) + " was taken from this process, which had not been heard of for too long (recorded as: it was not heard of)"
+		want := "run " + string(id) + " was taken from this process, which had not been heard of for too long " +
+			"(recorded as: it was not heard of)"
 		if !errors.Is(err, persistence.ErrFenced) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v", err)
 		}
@@ -170,7 +178,8 @@ func TestLeaseIsRenewed(t *testing.T) {
 		old := create(t, s, self(t))
 		for range 2 {
 			expire(t, s)
-			if rs, err := s.Runs(t.Context(), persistence.Query{}); err != nil || !rs[0].Held || !rs[0].Lapsed || !reconcile.Alive(rs[0]) {
+			if rs, err := s.Runs(t.Context(), persistence.Query{}); err != nil || !rs[0].Held || !rs[0].Lapsed ||
+				!reconcile.Alive(rs[0]) {
 				t.Fatalf("runs = %+v, %v", rs, err)
 			}
 			sqlstore.RenewSoon(old)

@@ -70,7 +70,8 @@ func FuzzDatabase(f *testing.F) {
 				t.Errorf("event %d is read as %s, and was recorded as %s", e.Seq, e.AppendJSON(nil), events[e.Seq])
 			}
 		}
-		if m, err := s.Snapshot(t.Context(), id); err == nil && (m.Step < 1 || m.Step > last || m.Current != fmt.Sprint("s", m.Step) || m.Phase != fsm.PhaseActing) {
+		if m, err := s.Snapshot(t.Context(), id); err == nil &&
+			(m.Step < 1 || m.Step > last || m.Current != fmt.Sprint("s", m.Step) || m.Phase != fsm.PhaseActing) {
 			t.Errorf("the memory is read as %+v", m)
 		}
 		if runs, err := s.Runs(t.Context(), persistence.Query{}); err == nil && len(runs) > 1 {

@@ -29,7 +29,9 @@ func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error
 	}
 	r := &row{Run: rec.Run, epoch: 1, project: s.project()}
 	r.Owner, r.Held = persistence.Owner{}, false
-	if err := s.change(ctx, func(tx *sql.Tx) error { return s.beginImport(ctx, tx, r, rec.Definition, place) }); err != nil {
+	if err := s.change(ctx, func(tx *sql.Tx) error {
+		return s.beginImport(ctx, tx, r, rec.Definition, place)
+	}); err != nil {
 		return err
 	}
 	defer func() {
@@ -79,7 +81,8 @@ func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error
 		if _, err := tx.ExecContext(ctx, s.q(saveMemory), r.n, int64(r.seq), nil, string(memory)); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET status = ?, seq = ?, whole = ? WHERE n = ?`), string(r.Status), int64(r.seq), int64(r.seq), r.n)
+		res, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET status = ?, seq = ?, whole = ? WHERE n = ?`),
+			string(r.Status), int64(r.seq), int64(r.seq), r.n)
 		if err != nil {
 			return err
 		}
@@ -141,7 +144,8 @@ func (s *Store) beginImport(ctx context.Context, tx *sql.Tx, r *row, definition 
 // drop removes a run that has no status, and the text of its loop file if no other run has that. Called serialised.
 func (s *Store) drop(ctx context.Context, tx *sql.Tx, run int64) error {
 	var definition string
-	err := tx.QueryRowContext(ctx, s.q(`SELECT definition FROM runs WHERE n = ? AND status = ''`), run).Scan(&definition)
+	err := tx.QueryRowContext(ctx, s.q(`SELECT definition FROM runs WHERE n = ? AND status = ''`), run).Scan(
+		&definition)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}

@@ -54,10 +54,14 @@ type journal struct {
 
 // newJournal makes the journal of a run that this process owns. status is what is recorded.
 func (s *Store) newJournal(r *row, status persistence.Status) *journal {
-	j := &journal{s: s, dir: s.work(r.ID), paths: unlocked{}, run: r.Run, maxSteps: r.MaxSteps, seq: r.seq, known: map[string]bool{}}
+	j := &journal{
+		s: s, dir: s.work(r.ID), paths: unlocked{}, run: r.Run, maxSteps: r.MaxSteps, seq: r.seq,
+		known: map[string]bool{},
+	}
 	j.enc = snapshot.NewEncoder(j)
 	j.next = batch{
-		run: r.n, epoch: r.epoch, from: r.seq, whole: r.whole, status: string(status), about: string(appendAbout(nil, &r.Run)),
+		run: r.n, epoch: r.epoch, from: r.seq, whole: r.whole, status: string(status),
+		about: string(appendAbout(nil, &r.Run)),
 	}
 	j.heart = heart{lost: make(chan struct{})}
 	return j
@@ -132,7 +136,9 @@ func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
 
 // carriesResult reports whether a batch is the first with an action's result, which is never at risk.
 func carriesResult(b *fsm.Batch) bool {
-	return b.Snapshot != nil && slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == fsm.EventActionComplete })
+	return b.Snapshot != nil && slices.ContainsFunc(b.Events, func(e fsm.Event) bool {
+		return e.Kind == fsm.EventActionComplete
+	})
 }
 
 // remember adds a memory to what waits.

@@ -79,7 +79,8 @@ func (s *Store) renewOnce(ctx context.Context, run, epoch int64) (held bool, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.lease/3)
 	defer cancel()
-	res, err := s.beat.ExecContext(ctx, s.q(`UPDATE leases SET until = {now} + ? WHERE run = ? AND epoch = ?`), s.lease.Milliseconds(), run, epoch)
+	res, err := s.beat.ExecContext(ctx, s.q(`UPDATE leases SET until = {now} + ? WHERE run = ? AND epoch = ?`),
+		s.lease.Milliseconds(), run, epoch)
 	if err != nil {
 		return false, err
 	}
@@ -121,7 +122,8 @@ func (s *Store) forget(ctx context.Context, run, epoch int64) (forgotten bool, e
 			return err
 		}
 		var n int
-		err := tx.QueryRowContext(ctx, s.q(`SELECT count(*) FROM runs WHERE n = ? AND epoch = ? AND status = ''`), run, epoch).Scan(&n)
+		err := tx.QueryRowContext(ctx, s.q(`SELECT count(*) FROM runs WHERE n = ? AND epoch = ? AND status = ''`),
+			run, epoch).Scan(&n)
 		if forgotten = n > 0; err != nil || !forgotten {
 			return err
 		}

@@ -41,7 +41,8 @@ func (l *Ledger) Add(ctx context.Context, e persistence.Entry) error {
 		if n > 0 {
 			return fmt.Errorf("%s of %s: %w", e.Key, e.List, persistence.ErrTaken)
 		}
-		_, err := tx.ExecContext(ctx, l.s.q(`INSERT INTO ledger (project, list, entry, rev, open, added, body) VALUES (?, ?, ?, 1, ?, ?, ?)`),
+		_, err := tx.ExecContext(ctx,
+			l.s.q(`INSERT INTO ledger (project, list, entry, rev, open, added, body) VALUES (?, ?, ?, 1, ?, ?, ?)`),
 			l.project, e.List, e.Key, flag(e.Open), e.Added.UnixMilli(), e.Body)
 		return err
 	})
@@ -53,7 +54,9 @@ func (l *Ledger) Change(ctx context.Context, e persistence.Entry) (persistence.E
 		return e, err
 	}
 	err := l.s.changeDurably(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, l.s.q(`UPDATE ledger SET rev = rev + 1, open = ?, body = ? WHERE project = ? AND list = ? AND entry = ? AND rev = ?`),
+		done, err := tx.ExecContext(ctx,
+			l.s.q(
+				`UPDATE ledger SET rev = rev + 1, open = ?, body = ? WHERE project = ? AND list = ? AND entry = ? AND rev = ?`),
 			flag(e.Open), e.Body, l.project, e.List, e.Key, e.Rev)
 		if err != nil {
 			return err
@@ -74,7 +77,8 @@ func (l *Ledger) Entries(ctx context.Context, list string, keys ...string) ([]pe
 	if err := l.s.d.there(); err != nil {
 		return nil, err
 	}
-	query, args := `SELECT entry, rev, open, added, body FROM ledger WHERE project = ? AND list = ?`, []any{l.project, list}
+	query, args := `SELECT entry, rev, open, added, body FROM ledger WHERE project = ? AND list = ?`,
+		[]any{l.project, list}
 	if len(keys) > 0 {
 		query += ` AND entry IN (?` + strings.Repeat(`, ?`, len(keys)-1) + `)`
 		for _, key := range keys {
@@ -104,7 +108,9 @@ func (l *Ledger) Trim(ctx context.Context, list string, before time.Time, keep i
 			if e.Open || !e.Added.Before(before) {
 				continue
 			}
-			if _, err := tx.ExecContext(ctx, l.s.q(`DELETE FROM ledger WHERE project = ? AND list = ? AND entry = ? AND open = 0`), l.project, list, e.Key); err != nil {
+			if _, err := tx.ExecContext(ctx,
+				l.s.q(`DELETE FROM ledger WHERE project = ? AND list = ? AND entry = ? AND open = 0`), l.project,
+				list, e.Key); err != nil {
 				return err
 			}
 		}
@@ -116,7 +122,8 @@ func (l *Ledger) Trim(ctx context.Context, list string, before time.Time, keep i
 func fits(e persistence.Entry) error {
 	switch {
 	case len(e.Body) > persistence.MostBody:
-		return fmt.Errorf("%s of %s: its body has %d bytes, at most %d are kept", e.Key, e.List, len(e.Body), persistence.MostBody)
+		return fmt.Errorf("%s of %s: its body has %d bytes, at most %d are kept", e.Key, e.List, len(e.Body),
+			persistence.MostBody)
 	case !legible(e.List) || !legible(e.Key):
 		return fmt.Errorf("%q of %q: its name is not valid text", e.Key, e.List)
 	}

@@ -242,7 +242,8 @@ func TestUnreachable(t *testing.T) {
 	j := create(t, s, elsewhere)
 	w.refuse(true)
 	err := j.Record(t.Context(), step(2))
-	if err == nil || errors.Is(err, persistence.ErrFenced) || !strings.Contains(err.Error(), "did not take it for 12s") {
+	if err == nil || errors.Is(err, persistence.ErrFenced) ||
+		!strings.Contains(err.Error(), "did not take it for 12s") {
 		t.Errorf("error is %v", err)
 	}
 	waitLost(t, j)
@@ -294,7 +295,8 @@ func TestPassing(t *testing.T) {
 func TestServerForgets(t *testing.T) {
 	t.Parallel()
 	theServer(t)
-	own, err := testenv.StartPostgres(t.Context(), "autovacuum = off", "bgwriter_lru_maxpages = 0", "checkpoint_timeout = 1d", "wal_buffers = 16MB")
+	own, err := testenv.StartPostgres(t.Context(), "autovacuum = off", "bgwriter_lru_maxpages = 0",
+		"checkpoint_timeout = 1d", "wal_buffers = 16MB")
 	must(t, err)
 	remove(t, own)
 	s := opened(t, with(own.URL(""), "lease=10m")) // however long the server takes to start

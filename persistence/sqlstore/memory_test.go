@@ -102,7 +102,8 @@ func TestTextsOnce(t *testing.T) {
 		must(t, j.Close(t.Context()))
 		var rows, bytes int
 		must(t, s.Ask(t.Context(), &rows, `SELECT count(*) FROM texts`))
-		must(t, s.Ask(t.Context(), &bytes, `SELECT sum(coalesce(length(patch), 0) + coalesce(length(whole), 0)) FROM memory`))
+		must(t, s.Ask(t.Context(), &bytes,
+			`SELECT sum(coalesce(length(patch), 0) + coalesce(length(whole), 0)) FROM memory`))
 		if rows != 1 || bytes > 20_000 {
 			t.Errorf("%d texts, %d bytes of memory", rows, bytes)
 		}
@@ -176,7 +177,8 @@ func TestWaiting(t *testing.T) {
 			}
 			must(t, j.Record(t.Context(), &fsm.Batch{Events: []fsm.Event{{Kind: "action_output", Time: began}}}))
 			must(t, j.Record(t.Context(), &fsm.Batch{Events: []fsm.Event{{
-				Kind: "action_output", Time: began, Fields: []fsm.Field{{Key: "line", Value: strings.Repeat("x", 100_000)}},
+				Kind: "action_output", Time: began,
+				Fields: []fsm.Field{{Key: "line", Value: strings.Repeat("x", 100_000)}},
 			}}}))
 			if !have(10) {
 				t.Errorf("%s: much output waits", durability)
@@ -204,7 +206,9 @@ func TestDecisionsSoonDurable(t *testing.T) {
 			decision := step(2)
 			decision.Checkpoint = false
 			must(t, j.Record(t.Context(), decision))
-			testenv.Wait(t, "a decision to be durable, "+durability, func() bool { return durability == "none" || !sqlstore.Loose(j) })
+			testenv.Wait(t, "a decision to be durable, "+durability, func() bool {
+				return durability == "none" || !sqlstore.Loose(j)
+			})
 			must(t, j.Close(t.Context()))
 		}
 	})

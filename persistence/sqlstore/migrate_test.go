@@ -29,7 +29,8 @@ func TestMigrationKilledAtEachStatement(t *testing.T) {
 		all := sqlstore.MigrationStatements()
 		for n := 1; n <= all+1; n = max(n+1, min(n+testenv.Some(6, 1), all)) { // the first and the last are among them
 			at := location(t)
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestMigrationKilledAtEachStatement$", "-test.count=1")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestMigrationKilledAtEachStatement$",
+				"-test.count=1")
 			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", dieAtStatement, n, at))
 			out, err := cmd.CombinedOutput()
 			if err == nil {
@@ -60,9 +61,10 @@ func dieIn(t *testing.T, at string) {
 	if _, err := fmt.Sscan(number, &n); err != nil {
 		t.Fatal(err)
 	}
-	must(t, sqlite.RegisterScalarFunction("die", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
-		return nil, syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	}))
+	must(t, sqlite.RegisterScalarFunction("die", 0,
+		func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+			return nil, syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}))
 	die := "SELECT die()"
 	if strings.HasPrefix(location, "postgres") {
 		die = "SELECT pg_terminate_backend(pg_backend_pid())"

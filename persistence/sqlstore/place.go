@@ -85,7 +85,8 @@ func (s *Store) shared(scope []string) (inside []string) {
 
 // stay records that this project has files of a run.
 func (s *Store) stay(ctx context.Context, tx *sql.Tx, r *row, place string) error {
-	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO places (run, place) VALUES (?, ?) ON CONFLICT DO NOTHING`), r.n, place)
+	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO places (run, place) VALUES (?, ?) ON CONFLICT DO NOTHING`), r.n,
+		place)
 	return err
 }
 

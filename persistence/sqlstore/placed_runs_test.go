@@ -59,10 +59,13 @@ func TestRunsSayWhatWorkersDo(t *testing.T) {
 func TestGoneWorkerLosesWhatOthersHave(t *testing.T) {
 	t.Parallel()
 	s := opened(t, postgres(t))
-	left, taken, over := submitted(t, s, persistence.Job{Queue: "q"}).ID, submitted(t, s, persistence.Job{Queue: "q"}).ID, submitted(t, s, persistence.Job{Queue: "q"}).ID
+	left, taken, over := submitted(t, s, persistence.Job{Queue: "q"}).ID,
+		submitted(t, s, persistence.Job{Queue: "q"}).ID, submitted(t, s, persistence.Job{Queue: "q"}).ID
 	must(t, s.Withdraw(t.Context(), over))
-	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "dead", Queue: "q", Runs: []persistence.ID{left, taken, over}}, time.Nanosecond))
-	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "live", Queue: "q", Runs: []persistence.ID{taken}}, time.Hour))
+	must(t, s.Beat(t.Context(),
+		persistence.WorkerState{ID: "dead", Queue: "q", Runs: []persistence.ID{left, taken, over}}, time.Nanosecond))
+	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "live", Queue: "q", Runs: []persistence.ID{taken}},
+		time.Hour))
 	var all []persistence.WorkerState
 	testenv.Wait(t, "the worker to be gone", func() bool {
 		var err error

@@ -17,7 +17,9 @@ import (
 
 // Submit implements [persistence.Placer]. The row of the run has what it remembers as event 0, which its first
 // event replaces.
-func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.Snapshot, j persistence.Job) (persistence.Run, error) {
+func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.Snapshot,
+	j persistence.Job,
+) (persistence.Run, error) {
 	if !s.d.remote() {
 		return persistence.Run{}, persistence.ErrNoWorkers
 	}
@@ -48,7 +50,8 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 	}
 	begins := func() *row {
 		return &row{Run: persistence.Run{
-			Loop: spec.Loop, Status: persistence.Queued, State: memory.Current, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt, UpdatedAt: spec.StartedAt,
+			Loop: spec.Loop, Status: persistence.Queued, State: memory.Current, MaxSteps: spec.MaxSteps,
+			StartedAt: spec.StartedAt, UpdatedAt: spec.StartedAt,
 			File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Origin: spec.Origin, Log: s.name,
 		}, project: s.project()}
 	}
@@ -96,7 +99,9 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 		if _, err := tx.ExecContext(ctx, s.q(saveMemory), r.n, 0, nil, body); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, s.q(`INSERT INTO placements (run, queue, key, priority, at, labels, files, hash, request, submitted_at, open, tries, note)
+		_, err = tx.ExecContext(ctx,
+			s.q(
+				`INSERT INTO placements (run, queue, key, priority, at, labels, files, hash, request, submitted_at, open, tries, note)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {now}, 1, 0, '')`),
 			r.n, j.Queue, j.Key, int64(j.Priority), at, string(labels), j.Files, j.Hash, string(j.Request))
 		return err
@@ -133,7 +138,9 @@ func (s *Store) Begin(ctx context.Context, id persistence.ID, spec persistence.S
 	return j, nil
 }
 
-func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persistence.Spec, scope []string, place string, lock persistence.PathLock) (*journal, error) {
+func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persistence.Spec, scope []string,
+	place string, lock persistence.PathLock,
+) (*journal, error) {
 	var r *row
 	err := s.change(ctx, func(tx *sql.Tx) error {
 		err := s.d.serialise(ctx, tx)
@@ -158,8 +165,10 @@ func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persist
 		}
 		r.Archived = false // earlier versions archived queued runs
 		r.project = s.carriedBy(r)
-		r.StartedAt, r.File, r.SHA256, r.Options, r.MaxSteps, r.Origin = spec.StartedAt, spec.File, spec.SHA256, spec.Options, spec.MaxSteps, spec.Origin
-		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = ?, definition = ?, started_at = ?, archived = 0, project = ? WHERE n = ?`),
+		r.StartedAt, r.File, r.SHA256, r.Options, r.MaxSteps, r.Origin = spec.StartedAt, spec.File, spec.SHA256,
+			spec.Options, spec.MaxSteps, spec.Origin
+		if _, err := tx.ExecContext(ctx,
+			s.q(`UPDATE runs SET epoch = ?, definition = ?, started_at = ?, archived = 0, project = ? WHERE n = ?`),
 			r.epoch, r.definition, r.StartedAt.UnixMicro(), r.project, r.n); err != nil {
 			return err
 		}
@@ -190,7 +199,10 @@ func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persist
 // read, and so ends a wait in which the run is parked. When it was to continue holds no longer: if it is parked
 // again, and no worker notes until when, it is due.
 func (s *Store) hear(ctx context.Context, tx *sql.Tx, run int64) error {
-	_, err := tx.ExecContext(ctx, s.q(`UPDATE placements SET at = 0, heard = (SELECT coalesce(max(c.n), 0) FROM commands c WHERE c.run = placements.run) WHERE run = ?`), run)
+	_, err := tx.ExecContext(ctx,
+		s.q(
+			`UPDATE placements SET at = 0, heard = (SELECT coalesce(max(c.n), 0) FROM commands c WHERE c.run = placements.run) WHERE run = ?`),
+		run)
 	return err
 }
 
@@ -212,7 +224,9 @@ func (s *Store) Withdraw(ctx context.Context, id persistence.ID) error {
 			return &persistence.NotResumableError{ID: id, Status: r.Status}
 		}
 		r.Ended = fsm.EndUserStopped
-		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET status = ?, archived = 1, about = ?, epoch = epoch + 1, updated_at = {now} WHERE n = ?`),
+		if _, err := tx.ExecContext(ctx,
+			s.q(
+				`UPDATE runs SET status = ?, archived = 1, about = ?, epoch = epoch + 1, updated_at = {now} WHERE n = ?`),
 			string(persistence.UserStopped), string(appendAbout(nil, &r.Run)), r.n); err != nil {
 			return err
 		}
@@ -235,7 +249,8 @@ func (s *Store) Recall(ctx context.Context, id persistence.ID) (done bool, err e
 		if err != nil {
 			return err
 		}
-		closed, err := tx.ExecContext(ctx, s.q(`UPDATE placements SET open = 0, note = '' WHERE run = ? AND open = 1`), r.n)
+		closed, err := tx.ExecContext(ctx,
+			s.q(`UPDATE placements SET open = 0, note = '' WHERE run = ? AND open = 1`), r.n)
 		if err != nil {
 			return err
 		}
@@ -243,8 +258,10 @@ func (s *Store) Recall(ctx context.Context, id persistence.ID) (done bool, err e
 		if done = n > 0; err != nil || !done || r.Status != persistence.Running || r.Held && !r.Lapsed {
 			return err
 		}
-		r.Status, r.Reconciled, r.Why = persistence.Interrupted, time.Now(), "its owner was not heard of when it was stopped"
-		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET status = ?, about = ?, epoch = epoch + 1, updated_at = {now} WHERE n = ?`),
+		r.Status, r.Reconciled, r.Why = persistence.Interrupted, time.Now(),
+			"its owner was not heard of when it was stopped"
+		if _, err := tx.ExecContext(ctx,
+			s.q(`UPDATE runs SET status = ?, about = ?, epoch = epoch + 1, updated_at = {now} WHERE n = ?`),
 			string(r.Status), string(appendAbout(nil, &r.Run)), r.n); err != nil {
 			return err
 		}
@@ -273,7 +290,9 @@ func (s *Store) Placed(ctx context.Context, id persistence.ID, most int) ([]pers
 	where, args = where+ours, append(args, own...)
 	// A run that has an owner, dead or alive, is not one of those that wait for their turn. One whose time has
 	// not come, and of which nothing was asked meanwhile, comes behind those that are due.
-	rs, err := s.read.QueryContext(ctx, s.q(`SELECT `+columns+`, p.queue, p.key, p.priority, p.at, p.labels, p.files, p.hash, p.request, p.submitted_at, p.open, p.tries, p.note,
+	rs, err := s.read.QueryContext(ctx,
+		s.q(`SELECT `+columns+
+			`, p.queue, p.key, p.priority, p.at, p.labels, p.files, p.hash, p.request, p.submitted_at, p.open, p.tries, p.note,
 		r.status = 'awaiting_continuation' AND p.at > {now} AND NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n AND c.n > p.heard)
 		FROM (SELECT q.*, row_number() OVER (PARTITION BY queue, key, EXISTS (SELECT 1 FROM leases o WHERE o.run = q.run)
 			ORDER BY at > {now} AND (note <> '' OR NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = q.run AND c.n > q.heard)), priority, submitted_at, run) AS turn FROM placements q WHERE `+map[bool]string{true: `open = 1`, false: `true`}[id == ""]+`) p
@@ -282,12 +301,14 @@ func (s *Store) Placed(ctx context.Context, id persistence.ID, most int) ([]pers
 		var labels, request string
 		var at, submitted, open, priority, tries int64
 		r, err := s.scan(func(dest ...any) error {
-			return scan(append(dest, &p.Queue, &p.Key, &priority, &at, &labels, &p.Files, &p.Hash, &request, &submitted, &open, &tries, &p.Note, &p.Waits)...)
+			return scan(append(dest, &p.Queue, &p.Key, &priority, &at, &labels, &p.Files, &p.Hash, &request,
+				&submitted, &open, &tries, &p.Note, &p.Waits)...)
 		})
 		if err != nil {
 			return p, err
 		}
-		p.Run, p.State, p.Priority, p.Tries, p.Open, p.Request = r.ID, r.Run, int(priority), int(tries), open != 0, []byte(request)
+		p.Run, p.State, p.Priority, p.Tries, p.Open, p.Request = r.ID, r.Run, int(priority), int(tries), open != 0,
+			[]byte(request)
 		p.Claimed = r.Held && !r.Lapsed
 		p.Age = time.Duration(r.now-submitted) * time.Millisecond
 		if at != 0 {
@@ -326,7 +347,9 @@ func (s *Store) Found(ctx context.Context, id persistence.ID, f persistence.Find
 		again = 1
 	}
 	after := f.After.Milliseconds()
-	_, err := s.beat.ExecContext(ctx, s.q(`UPDATE placements SET open = open * ?, tries = (tries + ?) * ?, note = ?, at = CASE WHEN CAST(? AS {bigint}) > 0 THEN {now} + ? ELSE 0 END
+	_, err := s.beat.ExecContext(ctx,
+		s.q(
+			`UPDATE placements SET open = open * ?, tries = (tries + ?) * ?, note = ?, at = CASE WHEN CAST(? AS {bigint}) > 0 THEN {now} + ? ELSE 0 END
 		WHERE run = (SELECT n FROM runs WHERE id = ?)`), flag(f.Open), again, again, shortened(f.Note), after, after, string(id))
 	return s.explained(err)
 }

@@ -24,7 +24,10 @@ func submitted(t testing.TB, s *sqlstore.Store, j persistence.Job) persistence.R
 }
 
 func submit(t testing.TB, s *sqlstore.Store, j persistence.Job) (persistence.Run, error) {
-	m := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhasePending, Current: "s1", StartedAt: began, Context: value.NewMap("a", "b"), Captured: value.NewMap()}
+	m := &fsm.Snapshot{
+		Loop: "fix", Phase: fsm.PhasePending, Current: "s1", StartedAt: began,
+		Context: value.NewMap("a", "b"), Captured: value.NewMap(),
+	}
 	sp := spec(persistence.Owner{})
 	sp.StartedAt = time.Now()
 	return s.Submit(t.Context(), sp, m, j)
@@ -50,10 +53,14 @@ func TestQueuedRun(t *testing.T) {
 	t.Parallel()
 	at := postgres(t)
 	submitter, worker := opened(t, at), opened(t, at)
-	r := submitted(t, submitter, persistence.Job{Queue: "default", Key: "k", Priority: 2, Labels: []string{"gpu"}, Files: persistence.FilesPinned, Hash: "h", Request: []byte(`{"loop":"fix"}`)})
+	r := submitted(t, submitter, persistence.Job{
+		Queue: "default", Key: "k", Priority: 2, Labels: []string{"gpu"},
+		Files: persistence.FilesPinned, Hash: "h", Request: []byte(`{"loop":"fix"}`),
+	})
 	runs, err := worker.Runs(t.Context(), persistence.Query{ID: r.ID})
 	must(t, err)
-	if len(runs) != 1 || runs[0].Status != persistence.Queued || runs[0].Held || runs[0].Resumable || runs[0].State != "s1" || len(runs[0].Damage) > 0 {
+	if len(runs) != 1 || runs[0].Status != persistence.Queued || runs[0].Held || runs[0].Resumable ||
+		runs[0].State != "s1" || len(runs[0].Damage) > 0 {
 		t.Fatalf("listed: %+v", runs)
 	}
 	m, err := worker.Snapshot(t.Context(), r.ID)
@@ -62,10 +69,12 @@ func TestQueuedRun(t *testing.T) {
 		t.Errorf("its memory: %+v", m)
 	}
 	p := placed(t, worker, r.ID)
-	if p.Queue != "default" || p.Key != "k" || p.Priority != 2 || fmt.Sprint(p.Labels) != "[gpu]" || p.Hash != "h" || string(p.Request) != `{"loop":"fix"}` || !p.Open || p.Claimed {
+	if p.Queue != "default" || p.Key != "k" || p.Priority != 2 || fmt.Sprint(p.Labels) != "[gpu]" || p.Hash != "h" ||
+		string(p.Request) != `{"loop":"fix"}` || !p.Open || p.Claimed {
 		t.Errorf("placed: %+v", p)
 	}
-	if _, _, err := worker.Resume(t.Context(), r.ID, spec(persistence.Owner{PID: 1})); !errors.As(err, new(*persistence.NotResumableError)) {
+	if _, _, err := worker.Resume(t.Context(), r.ID, spec(persistence.Owner{PID: 1})); !errors.As(err,
+		new(*persistence.NotResumableError)) {
 		t.Errorf("resumed although it has not begun: %v", err)
 	}
 	j, err := worker.Begin(t.Context(), r.ID, spec(faraway))
@@ -124,7 +133,8 @@ func TestWithdrawn(t *testing.T) {
 			must(t, j.Close(t.Context()))
 			must(t, one.Withdraw(t.Context(), r.ID))
 		}
-		if p := placed(t, one, r.ID); p.State.Status != persistence.UserStopped || p.Open || p.Claimed || p.State.Ended != fsm.EndUserStopped {
+		if p := placed(t, one, r.ID); p.State.Status != persistence.UserStopped || p.Open || p.Claimed ||
+			p.State.Ended != fsm.EndUserStopped {
 			t.Fatalf("withdrawn: %+v", p)
 		}
 	}
@@ -166,7 +176,8 @@ func TestFound(t *testing.T) {
 	s := opened(t, postgres(t))
 	r := submitted(t, s, persistence.Job{Queue: "default"})
 	for range 2 {
-		must(t, s.Found(t.Context(), r.ID, persistence.Finding{Open: true, Again: true, After: time.Hour, Note: "no\x00\xff!"}))
+		must(t, s.Found(t.Context(), r.ID,
+			persistence.Finding{Open: true, Again: true, After: time.Hour, Note: "no\x00\xff!"}))
 	}
 	if p := placed(t, s, r.ID); p.Tries != 2 || p.Note != "no??!" || time.Until(p.At) < 59*time.Minute || !p.Open {
 		t.Errorf("left twice: %+v", p)
@@ -195,7 +206,8 @@ func TestParkedHears(t *testing.T) {
 	if p := placed(t, s, r.ID); !p.Waits || time.Until(p.At) < 365*24*time.Hour {
 		t.Fatalf("parked: %+v", p)
 	}
-	_, err = s.Send(t.Context(), r.ID, persistence.Command{Kind: persistence.CommandSignal, Segment: persistence.AnySegment})
+	_, err = s.Send(t.Context(), r.ID,
+		persistence.Command{Kind: persistence.CommandSignal, Segment: persistence.AnySegment})
 	must(t, err)
 	if p := placed(t, s, r.ID); p.Waits {
 		t.Fatalf("a signal came: %+v", p)
@@ -237,7 +249,8 @@ func TestAnsweredBehindManyThatWait(t *testing.T) {
 		must(t, s.Found(t.Context(), r.ID, persistence.Finding{Open: true, After: persistence.Never}))
 		last = r.ID
 	}
-	_, err := s.Send(t.Context(), last, persistence.Command{Kind: persistence.CommandAnswer, Segment: persistence.AnySegment})
+	_, err := s.Send(t.Context(), last,
+		persistence.Command{Kind: persistence.CommandAnswer, Segment: persistence.AnySegment})
 	must(t, err)
 	queued := submitted(t, s, persistence.Job{Queue: "default"}).ID
 	all, err := s.Placed(t.Context(), "", 2)
@@ -317,7 +330,8 @@ func TestWorkers(t *testing.T) {
 func TestSubmitNeedsPostgres(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "sqlite:"+t.TempDir()+"/runs.db")
-	_, err := s.Submit(t.Context(), spec(persistence.Owner{}), &fsm.Snapshot{Captured: value.NewMap()}, persistence.Job{Queue: "default"})
+	_, err := s.Submit(t.Context(), spec(persistence.Owner{}), &fsm.Snapshot{Captured: value.NewMap()},
+		persistence.Job{Queue: "default"})
 	if !errors.Is(err, persistence.ErrNoWorkers) || !strings.Contains(err.Error(), "--store postgres://") {
 		t.Errorf("submitted into SQLite: %v", err)
 	}

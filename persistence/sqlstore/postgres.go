@@ -89,8 +89,10 @@ func (d *postgresDB) makeSchema(ctx context.Context, db *sql.DB, path string) er
 
 func (d *postgresDB) words() []string {
 	return []string{
-		"{identity}", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "{text}", `text COLLATE "C"`, "{bigint}", "bigint",
-		"{bytes}", "bytea", "{clustered}", "", "{now}", "(extract(epoch FROM clock_timestamp()) * 1000)::bigint", "{place}", "strpos",
+		"{identity}", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "{text}", `text COLLATE "C"`, "{bigint}",
+		"bigint",
+		"{bytes}", "bytea", "{clustered}", "", "{now}", "(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+		"{place}", "strpos",
 	}
 }
 
@@ -151,10 +153,12 @@ func (d *postgresDB) save(ctx context.Context, b *batch) (done bool, err error) 
 	var remembered []int64
 	var patches, wholes []*string
 	for _, m := range behind(b.memory, b.from) {
-		remembered, patches, wholes = append(remembered, int64(m.seq)), append(patches, m.patch), append(wholes, m.whole)
+		remembered, patches, wholes = append(remembered, int64(m.seq)), append(patches, m.patch),
+			append(wholes, m.whole)
 	}
 	var n int
-	err = d.db.QueryRowContext(ctx, savePostgres(), b.durable, b.status, int64(b.to), int64(b.whole), b.about, b.run, b.epoch, int64(b.from),
+	err = d.db.QueryRowContext(ctx, savePostgres(), b.durable, b.status, int64(b.to), int64(b.whole), b.about, b.run,
+		b.epoch, int64(b.from),
 		seqs, bodies, remembered, patches, wholes).Scan(&n)
 	return err == nil && n == 1, err
 }
@@ -168,7 +172,8 @@ func arrays(events []eventRow) (seqs []int64, bodies []string) {
 
 func (d *postgresDB) addEvents(ctx context.Context, tx *sql.Tx, run int64, events []eventRow) error {
 	seqs, bodies := arrays(events)
-	_, err := tx.ExecContext(ctx, `INSERT INTO events (run, seq, body) SELECT $1, x.seq, x.body FROM unnest($2::bigint[], $3::text[]) AS x (seq, body)`,
+	_, err := tx.ExecContext(ctx,
+		`INSERT INTO events (run, seq, body) SELECT $1, x.seq, x.body FROM unnest($2::bigint[], $3::text[]) AS x (seq, body)`,
 		run, seqs, bodies)
 	return err
 }

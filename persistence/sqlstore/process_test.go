@@ -145,7 +145,8 @@ func start(t testing.TB, prefix []string, name, location, folder string, words .
 	t.Helper()
 	args := append(prefix, os.Args[0], "-test.run", "^TestOwnerProcess$", "-test.v")
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), envOwner+"="+name, envWords+"="+strings.Join(append([]string{location, folder}, words...), "\n"))
+	cmd.Env = append(os.Environ(), envOwner+"="+name,
+		envWords+"="+strings.Join(append([]string{location, folder}, words...), "\n"))
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
@@ -254,7 +255,8 @@ func TestPausedOwner(t *testing.T) {
 			must(t, j.Record(t.Context(), step(1000)))
 			must(t, o.cmd.Process.Signal(syscall.SIGCONT))
 			text := o.want("fenced")
-			if want := fmt.Sprintf("another process (pid %d on ", os.Getpid()); !strings.HasPrefix(text, "true ") || !strings.Contains(text, want) {
+			if want := fmt.Sprintf("another process (pid %d on ", os.Getpid()); !strings.HasPrefix(text, "true ") ||
+				!strings.Contains(text, want) {
 				t.Errorf("%s: the process said %q", name, text)
 			}
 			if name == "wait" {
@@ -312,7 +314,10 @@ func TestTwoResumes(t *testing.T) {
 		id := persistence.ID(o.want("run"))
 		o.kill()
 		for round := range *rounds {
-			two := []*owner{start(t, nil, "resume", at, s.Folder, string(id)), start(t, nil, "resume", at, s.Folder, string(id))}
+			two := []*owner{
+				start(t, nil, "resume", at, s.Folder, string(id)),
+				start(t, nil, "resume", at, s.Folder, string(id)),
+			}
 			for _, o := range two {
 				o.want("ready")
 			}
@@ -386,7 +391,8 @@ func TestSyncs(t *testing.T) {
 	strace := testenv.Command(t, "strace")
 	count := func(checkpoints, decisions int) (syncs, ms int) {
 		log := t.TempDir() + "/calls"
-		o := start(t, []string{strace, "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", log}, "commit", with(dialects[0].location(t), "lease=1h"), t.TempDir(),
+		o := start(t, []string{strace, "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", log}, "commit",
+			with(dialects[0].location(t), "lease=1h"), t.TempDir(),
 			strconv.Itoa(checkpoints), strconv.Itoa(decisions))
 		ms, err := strconv.Atoi(o.want("done"))
 		must(t, err)

@@ -50,7 +50,8 @@ func (s *Store) namesBefore(ctx context.Context) (names []string, err error) {
 	rs, err := s.read.QueryContext(ctx, s.q(`SELECT project FROM projects WHERE folder = ?`), string(word))
 	all, err := collect(rs, err, scanText)
 	for _, name := range all {
-		if filepath.IsAbs(name) && !slices.Contains(s.Projects, name) && (!isHome(name, word) || sameFolder(name, s.root())) {
+		if filepath.IsAbs(name) && !slices.Contains(s.Projects, name) &&
+			(!isHome(name, word) || sameFolder(name, s.root())) {
 			names = append(names, name)
 		}
 	}
@@ -137,6 +138,7 @@ func (s *Store) recordProject(ctx context.Context, tx *sql.Tx, r *row, place str
 	if r.project == "" || !slices.Contains(s.Projects, r.project) {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO projects (folder, project) VALUES (?, ?) ON CONFLICT DO NOTHING`), place, r.project)
+	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO projects (folder, project) VALUES (?, ?) ON CONFLICT DO NOTHING`),
+		place, r.project)
 	return err
 }

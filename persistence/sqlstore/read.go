@@ -224,7 +224,9 @@ func (s *Store) Events(ctx context.Context, id persistence.ID, after uint64) ite
 			return
 		}
 		for {
-			rs, err := s.read.QueryContext(ctx, s.q(`SELECT seq, body FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`), r.n, int64(after), page)
+			rs, err := s.read.QueryContext(ctx,
+				s.q(`SELECT seq, body FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`), r.n, int64(after),
+				page)
 			rows, err := collect(rs, err, func(scan func(...any) error) (eventRow, error) {
 				var e eventRow
 				var seq int64
@@ -282,7 +284,9 @@ func (s *Store) Tail(ctx context.Context, id persistence.ID) iter.Seq2[fsm.Event
 			return
 		}
 		for before, limit := int64(math.MaxInt64), tailPage; ; limit = page {
-			rs, err := s.read.QueryContext(ctx, s.q(`SELECT seq, body FROM events WHERE run = ? AND seq < ? ORDER BY seq DESC LIMIT ?`), r.n, before, limit)
+			rs, err := s.read.QueryContext(ctx,
+				s.q(`SELECT seq, body FROM events WHERE run = ? AND seq < ? ORDER BY seq DESC LIMIT ?`), r.n, before,
+				limit)
 			rows, err := collect(rs, err, func(scan func(...any) error) (e eventRow, err error) {
 				err = scan(&before, &e.body)
 				return e, err
@@ -308,7 +312,10 @@ func (s *Store) Tail(ctx context.Context, id persistence.ID) iter.Seq2[fsm.Event
 }
 
 func (s *Store) damagedEvent(id persistence.ID, seq uint64, what string) error {
-	return &persistence.DamageError{File: fmt.Sprintf("%s: event %d of run %s", s.name, seq, id), Offset: -1, What: what}
+	return &persistence.DamageError{
+		File: fmt.Sprintf("%s: event %d of run %s", s.name, seq, id), Offset: -1,
+		What: what,
+	}
 }
 
 // Definition returns the text of the loop file that a run was begun, or continued, with last; nil where it is not

@@ -21,7 +21,8 @@ func (j *journal) Redefine(ctx context.Context, definition []byte) error {
 		if err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, j.s.q(`UPDATE runs SET definition = ? WHERE n = ? AND epoch = ?`), hash, run, epoch)
+		res, err := tx.ExecContext(ctx, j.s.q(`UPDATE runs SET definition = ? WHERE n = ? AND epoch = ?`), hash, run,
+			epoch)
 		if err != nil {
 			return err
 		}

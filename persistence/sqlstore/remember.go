@@ -21,7 +21,8 @@ func (s *Store) remembered(ctx context.Context, r *row) (*fsm.Snapshot, error) {
 		return m, err
 	}
 	var older uint64
-	if e := s.read.QueryRowContext(ctx, s.q(`SELECT coalesce(max(seq), 0) FROM memory WHERE run = ? AND seq < ? AND whole IS NOT NULL`),
+	if e := s.read.QueryRowContext(ctx,
+		s.q(`SELECT coalesce(max(seq), 0) FROM memory WHERE run = ? AND seq < ? AND whole IS NOT NULL`),
 		r.n, int64(r.whole)).Scan(&older); e != nil || older == 0 {
 		return nil, err
 	}
@@ -131,7 +132,8 @@ type reader struct {
 func (r *reader) Put(string, string) error { return errors.ErrUnsupported }
 
 func (r *reader) Get(name string) (text []byte, err error) {
-	err = r.s.read.QueryRowContext(r.ctx, r.s.q(`SELECT body FROM texts WHERE run = ? AND name = ?`), r.run, name).Scan(&text)
+	err = r.s.read.QueryRowContext(r.ctx, r.s.q(`SELECT body FROM texts WHERE run = ? AND name = ?`), r.run,
+		name).Scan(&text)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		r.err = err
 	}
@@ -139,5 +141,8 @@ func (r *reader) Get(name string) (text []byte, err error) {
 }
 
 func (s *Store) damagedMemory(r *row, seq uint64, err error) error {
-	return &persistence.DamageError{File: fmt.Sprintf("%s: memory of run %s at event %d", s.name, r.ID, seq), Offset: -1, What: err.Error()}
+	return &persistence.DamageError{
+		File:   fmt.Sprintf("%s: memory of run %s at event %d", s.name, r.ID, seq),
+		Offset: -1, What: err.Error(),
+	}
 }

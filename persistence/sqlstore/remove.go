@@ -86,7 +86,9 @@ const retired = ""
 
 // dropDefinition removes the text of a loop file that no run has any more. Called serialised.
 func (s *Store) dropDefinition(ctx context.Context, tx *sql.Tx, hash string) error {
-	_, err := tx.ExecContext(ctx, s.q(`DELETE FROM definitions WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE definition = ?)`), hash, hash)
+	_, err := tx.ExecContext(ctx,
+		s.q(`DELETE FROM definitions WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE definition = ?)`), hash,
+		hash)
 	return err
 }
 
@@ -161,7 +163,8 @@ func (s *Store) finishRemoval(ctx context.Context, id persistence.ID) error {
 	}
 	return s.here(ctx, func(place string) error {
 		var n int
-		err := s.read.QueryRowContext(ctx, s.q(`SELECT count(*) FROM removals WHERE id = ? AND place = ?`), string(id), place).Scan(&n)
+		err := s.read.QueryRowContext(ctx, s.q(`SELECT count(*) FROM removals WHERE id = ? AND place = ?`),
+			string(id), place).Scan(&n)
 		if err != nil || n == 0 {
 			return s.explained(err)
 		}
@@ -223,7 +226,8 @@ func (s *Store) forgetRow(ctx context.Context, tx *sql.Tx, r *row) error {
 		return err
 	}
 	switch {
-	case !s.local(r.Owner) || !slices.Contains(places, string(word)): // its owner may be alive, or it is another project's
+	// its owner may be alive, or it is another project's
+	case !s.local(r.Owner) || !slices.Contains(places, string(word)):
 	case r.Origin != nil:
 		// all that is in it was copied: a fork records its beginning before it does anything
 		_ = os.RemoveAll(s.work(r.ID))
@@ -241,7 +245,8 @@ func (s *Store) placesOf(ctx context.Context, tx *sql.Tx, run int64) ([]string, 
 
 // mustRemove records that a project has to remove its files of a run.
 func (s *Store) mustRemove(ctx context.Context, tx *sql.Tx, r *row, place string) error {
-	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO removals (id, loop, run_id, place) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`),
+	_, err := tx.ExecContext(ctx,
+		s.q(`INSERT INTO removals (id, loop, run_id, place) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`),
 		string(r.ID), r.Loop, r.RunID, place)
 	return err
 }

@@ -8,7 +8,9 @@ import (
 )
 
 // Around implements [persistence.Store].
-func (s *Store) Around(ctx context.Context, id persistence.ID, seq uint64) (before, after persistence.Moment, err error) {
+func (s *Store) Around(ctx context.Context, id persistence.ID, seq uint64) (before, after persistence.Moment,
+	err error,
+) {
 	s.flush(id)
 	if err := s.d.there(); err != nil {
 		return before, after, fmt.Errorf("%w: %w", persistence.ErrNotFound, err)

@@ -120,10 +120,12 @@ func Roles(location string, allow, deny []Allowance) ([]string, error) {
 	quoted := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 	for _, a := range allow {
 		all = append(all, fmt.Sprintf("GRANT %s TO %s", RoleSubmit, pgx.Identifier{a.User}.Sanitize()),
-			fmt.Sprintf("INSERT INTO %s.submitters (queue, member) VALUES (%s, %s) ON CONFLICT DO NOTHING", schema, quoted(a.Queue), quoted(a.User)))
+			fmt.Sprintf("INSERT INTO %s.submitters (queue, member) VALUES (%s, %s) ON CONFLICT DO NOTHING", schema,
+				quoted(a.Queue), quoted(a.User)))
 	}
 	for _, d := range deny {
-		all = append(all, fmt.Sprintf("DELETE FROM %s.submitters WHERE queue = %s AND member = %s", schema, quoted(d.Queue), quoted(d.User)))
+		all = append(all, fmt.Sprintf("DELETE FROM %s.submitters WHERE queue = %s AND member = %s", schema,
+			quoted(d.Queue), quoted(d.User)))
 	}
 	return all, nil
 }
@@ -143,7 +145,9 @@ func (s *Store) SetRoles(ctx context.Context, statements []string) error {
 
 // ownsNothing reports whether the user of the database may only submit.
 func (s *Store) ownsNothing(ctx context.Context) (only bool, err error) {
-	err = s.read.QueryRowContext(ctx, `SELECT NOT has_table_privilege('runs', 'INSERT') AND to_regprocedure('loops_submit(text[], text[], jsonb, text, bytea, text[], bytea[], text, jsonb)') IS NOT NULL`).Scan(&only)
+	err = s.read.QueryRowContext(ctx,
+		`SELECT NOT has_table_privilege('runs', 'INSERT') AND to_regprocedure('loops_submit(text[], text[], jsonb, text, bytea, text[], bytea[], text, jsonb)') IS NOT NULL`).
+		Scan(&only)
 	return only, err
 }
 
@@ -152,7 +156,9 @@ func (s *Store) ownsNothing(ctx context.Context) (only bool, err error) {
 const submitIDs = 120
 
 // submitByFunction is Submit of a user who may only submit.
-func (s *Store) submitByFunction(ctx context.Context, r *row, definition []byte, memory string, texts []textRow, j persistence.Job, labels string, at int64) error {
+func (s *Store) submitByFunction(ctx context.Context, r *row, definition []byte, memory string, texts []textRow,
+	j persistence.Job, labels string, at int64,
+) error {
 	begin := r.StartedAt.UTC().Truncate(time.Second)
 	var ids, runIDs, names []string
 	for i := range submitIDs {
@@ -168,7 +174,8 @@ func (s *Store) submitByFunction(ctx context.Context, r *row, definition []byte,
 		return err
 	}
 	job, err := json.Marshal(map[string]any{
-		"queue": j.Queue, "key": j.Key, "priority": j.Priority, "at": at, "labels": labels, "files": j.Files, "hash": j.Hash, "request": string(j.Request),
+		"queue": j.Queue, "key": j.Key, "priority": j.Priority, "at": at, "labels": labels, "files": j.Files,
+		"hash": j.Hash, "request": string(j.Request),
 	})
 	if err != nil {
 		return err
@@ -176,10 +183,12 @@ func (s *Store) submitByFunction(ctx context.Context, r *row, definition []byte,
 	var id string
 	err = s.changeDurably(ctx, func(tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `SELECT loops_submit($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			ids, runIDs, string(run), string(appendAbout(nil, &r.Run)), definition, names, bodies, memory, string(job)).Scan(&id)
+			ids, runIDs, string(run), string(appendAbout(nil, &r.Run)), definition, names, bodies, memory,
+			string(job)).Scan(&id)
 	})
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" {
-		return fmt.Errorf("%s: %s; its owner can let the user: loops store roles --allow %s=USER", s.name, e.Message, j.Queue)
+		return fmt.Errorf("%s: %s; its owner can let the user: loops store roles --allow %s=USER", s.name, e.Message,
+			j.Queue)
 	}
 	if err != nil {
 		return err

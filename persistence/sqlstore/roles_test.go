@@ -21,7 +21,10 @@ func as(location, user string) string {
 const submitHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 func goodJob(queue string) persistence.Job {
-	return persistence.Job{Queue: queue, Priority: 3, Files: persistence.FilesPinned, Hash: submitHash, Request: []byte(`{"loop":"fix","hash":"` + submitHash + `"}`)}
+	return persistence.Job{
+		Queue: queue, Priority: 3, Files: persistence.FilesPinned, Hash: submitHash,
+		Request: []byte(`{"loop":"fix","hash":"` + submitHash + `"}`),
+	}
 }
 
 // TestRoles: what each role may do, and that it may do no more.
@@ -37,7 +40,8 @@ func TestRoles(t *testing.T) {
 		must(t, err)
 	}
 	for range 2 { // again: brings them up to date
-		statements, err := sqlstore.Roles(at, []sqlstore.Allowance{{Queue: "default", User: "ann"}, {Queue: "other", User: "eve"}}, nil)
+		statements, err := sqlstore.Roles(at,
+			[]sqlstore.Allowance{{Queue: "default", User: "ann"}, {Queue: "other", User: "eve"}}, nil)
 		must(t, err)
 		must(t, owner.SetRoles(t.Context(), statements))
 	}
@@ -54,7 +58,8 @@ func TestRoles(t *testing.T) {
 	}
 	wim := opened(t, as(at, "wim"))
 	for _, r := range []persistence.Run{first, second} {
-		if p := placed(t, wim, r.ID); p.Queue != "default" || p.Hash != submitHash || p.State.Status != persistence.Queued || p.State.RunID != r.RunID || len(p.State.Damage) > 0 {
+		if p := placed(t, wim, r.ID); p.Queue != "default" || p.Hash != submitHash ||
+			p.State.Status != persistence.Queued || p.State.RunID != r.RunID || len(p.State.Damage) > 0 {
 			t.Errorf("placed: %+v", p)
 		}
 		if m, err := wim.Snapshot(t.Context(), r.ID); err != nil || m.Current != "s1" {
@@ -71,7 +76,8 @@ func TestRoles(t *testing.T) {
 	before, err := owner.Runs(t.Context(), *m)
 	must(t, err)
 	for user, queue := range map[string]string{"ann": "other", "eve": "default"} {
-		if err := trySubmit(t, opened(t, as(at, user)), goodJob(queue)); err == nil || !strings.Contains(err.Error(), "user "+user+" may not submit to queue "+queue) {
+		if err := trySubmit(t, opened(t, as(at, user)), goodJob(queue)); err == nil ||
+			!strings.Contains(err.Error(), "user "+user+" may not submit to queue "+queue) {
 			t.Errorf("%s submits to %s: %v", user, queue, err)
 		}
 	}

@@ -102,7 +102,9 @@ func (s *Store) find(ctx context.Context, q queryer, id persistence.ID, behind s
 	if !legible(string(id)) {
 		return nil, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
 	}
-	r, err := s.scan(q.QueryRowContext(ctx, s.q(`SELECT `+columns+fromRuns+`WHERE r.id = ? AND r.status <> ''`+behind), string(id)).Scan)
+	r, err := s.scan(
+		q.QueryRowContext(ctx, s.q(`SELECT `+columns+fromRuns+`WHERE r.id = ? AND r.status <> ''`+behind),
+			string(id)).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
 	}
@@ -114,7 +116,8 @@ func (s *Store) find(ctx context.Context, q queryer, id persistence.ID, behind s
 
 // about is the rest of what a listing says, as JSON.
 func appendAbout(dst []byte, r *persistence.Run) []byte {
-	m := value.NewMap("state", r.State, "step", int64(r.Step), "passes", int64(r.Passes), "elapsed_ns", int64(r.Elapsed))
+	m := value.NewMap("state", r.State, "step", int64(r.Step), "passes", int64(r.Passes), "elapsed_ns",
+		int64(r.Elapsed))
 	for _, f := range []struct{ key, value string }{
 		{"ended", r.Ended},
 		{"error", r.Error},
@@ -195,12 +198,15 @@ func readAbout(r *persistence.Run, about string) error {
 		n, _ := v.(int64)
 		return n
 	}
-	r.State, r.Step, r.Passes, r.Elapsed = text("state"), int(number("step")), int(number("passes")), time.Duration(number("elapsed_ns"))
-	r.Ended, r.Error, r.Message, r.Continuation, r.Marker = text("ended"), text("error"), text("message"), text("continuation"), text("marker")
+	r.State, r.Step, r.Passes, r.Elapsed = text("state"), int(number("step")), int(number("passes")),
+		time.Duration(number("elapsed_ns"))
+	r.Ended, r.Error, r.Message, r.Continuation, r.Marker = text("ended"), text("error"), text("message"),
+		text("continuation"), text("marker")
 	r.Reason, r.Ignored, r.Merge = text("reason"), text("ignored_failures"), text("merge")
 	r.SuspendedBy, r.Remedy = text("suspended_by"), text("remedy")
 	r.FailedItems = int(number("failed_items"))
-	r.File, r.SHA256, r.Why, r.MaxSteps, r.Segment = text("file"), text("sha256"), text("why"), int(number("max_steps")), int(number("segment"))
+	r.File, r.SHA256, r.Why, r.MaxSteps, r.Segment = text("file"), text("sha256"), text("why"),
+		int(number("max_steps")), int(number("segment"))
 	if at := text("reconciled_at"); at != "" {
 		if r.Reconciled, err = fsm.ParseTime(at); err != nil {
 			return err

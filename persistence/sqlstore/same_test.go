@@ -60,7 +60,8 @@ func TestCheckpointsFileLost(t *testing.T) {
 			if err := s.Save(t.Context(), c); !errors.Is(err, persistence.ErrRemoved) {
 				t.Errorf("error is %v, want ErrRemoved", err)
 			}
-			if _, err := s.Append(t.Context(), "r", checkpoint.Event{Kind: "x"}); !errors.Is(err, persistence.ErrRemoved) {
+			if _, err := s.Append(t.Context(), "r", checkpoint.Event{Kind: "x"}); !errors.Is(err,
+				persistence.ErrRemoved) {
 				t.Errorf("of an event: error is %v, want ErrRemoved", err)
 			}
 		})

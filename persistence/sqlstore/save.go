@@ -33,7 +33,8 @@ func (s *Store) save(ctx context.Context, id persistence.ID, b *batch) error {
 		case lookErr == nil && at.seq < b.from:
 			// The server crashed and lost what was not durable. We still have it.
 			if len(b.events) == 0 || b.events[0].seq > at.seq+1 {
-				return fmt.Errorf("%s has lost what it had made durable: run %s has %d events there, and had %d", s.name, id, at.seq, b.from)
+				return fmt.Errorf("%s has lost what it had made durable: run %s has %d events there, and had %d",
+					s.name, id, at.seq, b.from)
 			}
 			b.from = at.seq
 		case errors.Is(lookErr, sql.ErrNoRows):
@@ -78,7 +79,8 @@ func (s *Store) fenced(ctx context.Context, q queryer, id persistence.ID, run, e
 	case err != nil:
 		return &persistence.FencedError{ID: id}
 	case r.epoch == epoch:
-		return fmt.Errorf("%s: run %s has %d events, which this process did not record: %w", s.name, id, r.seq, persistence.ErrFenced)
+		return fmt.Errorf("%s: run %s has %d events, which this process did not record: %w", s.name, id, r.seq,
+			persistence.ErrFenced)
 	}
 	return &persistence.FencedError{ID: id, Owner: r.Owner, Why: r.Why}
 }

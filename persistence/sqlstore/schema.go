@@ -145,7 +145,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s has version %d, and this program knows versions up to %d: it was made by a newer one, use that", e.Database, e.Has, e.Knows)
+	return fmt.Sprintf("%s has version %d, and this program knows versions up to %d: it was made by a newer "+
+		"one, use that", e.Database, e.Has, e.Knows)
 }
 
 // migrate brings the database up to date. Several processes may do so at once.
@@ -167,7 +168,8 @@ func (s *Store) migrate(ctx context.Context) error {
 					return fmt.Errorf("bring %s to version %d: %w", s.name, has+1, err)
 				}
 			}
-			if _, err := tx.ExecContext(ctx, s.q(`INSERT INTO schema_migrations (version, applied_at) VALUES (?, {now})`), has+1); err != nil {
+			if _, err := tx.ExecContext(ctx,
+				s.q(`INSERT INTO schema_migrations (version, applied_at) VALUES (?, {now})`), has+1); err != nil {
 				return err
 			}
 		}
@@ -192,13 +194,15 @@ func (s *Store) version(ctx context.Context, q queryer) (int, error) {
 			return 0, fmt.Errorf("%s: %w", s.name, errForeign)
 		}
 		if _, in := q.(*sql.Tx); in {
-			_, err := q.ExecContext(ctx, s.q(`CREATE TABLE schema_migrations (version {bigint} PRIMARY KEY, applied_at {bigint} NOT NULL)`))
+			_, err := q.ExecContext(ctx,
+				s.q(`CREATE TABLE schema_migrations (version {bigint} PRIMARY KEY, applied_at {bigint} NOT NULL)`))
 			return 0, err
 		}
 		return 0, nil
 	}
 	var has int
-	if err := q.QueryRowContext(ctx, s.q(`SELECT coalesce(max(version), 0) FROM schema_migrations`)).Scan(&has); err != nil {
+	if err := q.QueryRowContext(ctx, s.q(`SELECT coalesce(max(version), 0) FROM schema_migrations`)).Scan(
+		&has); err != nil {
 		return 0, err
 	}
 	if has > len(migrations) {

@@ -22,15 +22,23 @@ func TestLocations(t *testing.T) {
 	for _, c := range []struct{ location, want string }{
 		{"", "store : there is no scheme; expected sqlite:PATH or postgres://USER@HOST/NAME"},
 		{"runs.db", "store runs.db: there is no scheme; expected sqlite:PATH or postgres://USER@HOST/NAME"},
-		{"mysql://root:secret@here/x", `store mysql://root:xxxxx@here/x: the scheme "mysql" is unknown; expected sqlite:PATH or postgres://USER@HOST/NAME`},
+		{
+			"mysql://root:secret@here/x",
+			`store mysql://root:xxxxx@here/x: the scheme "mysql" is unknown; expected sqlite:PATH or postgres://USER@HOST/NAME`,
+		},
 		{"sqlite:", "store sqlite:: there is no path; expected sqlite:PATH or postgres://USER@HOST/NAME"},
-		{"sqlite:x?lease=never", "store sqlite:x?lease=never: lease=never is no duration of at least 100ms, such as 30s; expected sqlite:PATH or postgres://USER@HOST/NAME"},
-		{"sqlite:x?lease=1ms", "store sqlite:x?lease=1ms: lease=1ms is no duration of at least 100ms, such as 30s; expected sqlite:PATH or postgres://USER@HOST/NAME"},
-		{"sqlite:x?durability=some", "store sqlite:x?durability=some: durability=some is neither strict, grouped nor none; expected sqlite:PATH or postgres://USER@HOST/NAME"},
-		{"sqlite:x?mode=ro", "store sqlite:x?mode=ro: the parameter mode is unknown; expected sqlite:PATH or postgres://USER@HOST/NAME"},
+		{"sqlite:x?lease=never", "store sqlite:x?lease=never: lease=never is no duration of at least 100ms, such as " +
+			"30s; expected sqlite:PATH or postgres://USER@HOST/NAME"},
+		{"sqlite:x?lease=1ms", "store sqlite:x?lease=1ms: lease=1ms is no duration of at least 100ms, such as 30s; " +
+			"expected sqlite:PATH or postgres://USER@HOST/NAME"},
+		{"sqlite:x?durability=some", "store sqlite:x?durability=some: durability=some is neither strict, grouped " +
+			"nor none; expected sqlite:PATH or postgres://USER@HOST/NAME"},
+		{"sqlite:x?mode=ro", "store sqlite:x?mode=ro: the parameter mode is unknown; expected sqlite:PATH or " +
+			"postgres://USER@HOST/NAME"},
 		{"sqlite:" + dir, "open " + dir + ": not a regular file"},
 		{"sqlite:" + dir + "/text", dir + "/text: damaged: file is not a database (26)"},
-		{"postgres://me:secret@[::1", "store postgres://me:xxxxx@[::1: it is no URL; expected sqlite:PATH or postgres://USER@HOST/NAME"},
+		{"postgres://me:secret@[::1", "store postgres://me:xxxxx@[::1: it is no URL; expected sqlite:PATH or " +
+			"postgres://USER@HOST/NAME"},
 	} {
 		_, err := sqlstore.Open(t.Context(), c.location)
 		if err == nil || err.Error() != c.want {
@@ -43,7 +51,9 @@ func TestUnreachableServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, err := sqlstore.Open(t.Context(), "postgres://me:secret@/runs?host="+dir)
-	if err == nil || !strings.HasPrefix(err.Error(), "postgres:///runs: failed to connect to `user=me database=runs`") || strings.Contains(err.Error(), "secret") {
+	if err == nil ||
+		!strings.HasPrefix(err.Error(), "postgres:///runs: failed to connect to `user=me database=runs`") ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -78,7 +88,9 @@ func TestNewerDatabase(t *testing.T) {
 		must(t, err)
 		_, err = sqlstore.Open(t.Context(), at)
 		newer, ok := errors.AsType[*sqlstore.VersionError](err)
-		if !ok || newer.Has != 99 || err.Error() != s.Name()+" has version 99, and this program knows versions up to 7: it was made by a newer one, use that" {
+		if !ok || newer.Has != 99 ||
+			err.Error() != s.Name()+" has version 99, and this program knows versions up to 7: it was made by a "+
+				"newer one, use that" {
 			t.Errorf("error is %v", err)
 		}
 	})
@@ -95,7 +107,10 @@ func TestForeignDatabase(t *testing.T) {
 		} {
 			at := location(t)
 			s := opened(t, at)
-			for _, table := range []string{"schema_migrations", "runs", "leases", "events", "memory", "texts", "definitions"} {
+			for _, table := range []string{
+				"schema_migrations", "runs", "leases", "events", "memory", "texts",
+				"definitions",
+			} {
 				_, err := s.Exec(t.Context(), `DROP TABLE `+table)
 				must(t, err)
 			}
@@ -104,7 +119,8 @@ func TestForeignDatabase(t *testing.T) {
 				must(t, err)
 			}
 			_, err := sqlstore.Open(t.Context(), at)
-			if err == nil || err.Error() != s.Name()+": it holds tables of another program; give runs a database of their own" {
+			if err == nil ||
+				err.Error() != s.Name()+": it holds tables of another program; give runs a database of their own" {
 				t.Errorf("%q: error is %v", tables, err)
 			}
 		}

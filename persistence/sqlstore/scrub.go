@@ -16,7 +16,9 @@ const scrubChunk = 500
 
 // Scrub implements [persistence.Store]: it is one transaction. SQLite also overwrites what was there; in PostgreSQL
 // it stays in the files of the server until they are vacuumed.
-func (s *Store) Scrub(ctx context.Context, id persistence.ID, change func(string) string, beside func() error) (changed bool, err error) {
+func (s *Store) Scrub(ctx context.Context, id persistence.ID, change func(string) string,
+	beside func() error,
+) (changed bool, err error) {
 	s.flush(id)
 	err = s.d.erasing(ctx, func() error {
 		return s.changeDurably(ctx, func(tx *sql.Tx) error {
@@ -53,7 +55,8 @@ type scrubbing struct {
 
 // Put implements [snapshot.Texts].
 func (x *scrubbing) Put(name, text string) error {
-	_, err := x.tx.Exec(x.s.q(`INSERT INTO texts (run, name, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`), x.run, name, []byte(text))
+	_, err := x.tx.Exec(x.s.q(`INSERT INTO texts (run, name, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`), x.run,
+		name, []byte(text))
 	return err
 }
 
@@ -65,7 +68,12 @@ func (x *scrubbing) Get(name string) (text []byte, err error) {
 
 func (x *scrubbing) all(ctx context.Context, r *row) error {
 	for _, c := range [...]struct{ table, column, key string }{
-		{"events", "body", "seq"}, {"memory", "patch", "seq"}, {"memory", "whole", "seq"}, {"commands", "body", "n"}, {"placements", "request", "run"}, {"placements", "note", "run"},
+		{"events", "body", "seq"},
+		{"memory", "patch", "seq"},
+		{"memory", "whole", "seq"},
+		{"commands", "body", "n"},
+		{"placements", "request", "run"},
+		{"placements", "note", "run"},
 	} {
 		if err := x.column(ctx, c.table, c.column, c.key); err != nil {
 			return err
@@ -88,8 +96,9 @@ func (x *scrubbing) column(ctx context.Context, table, column, key string) error
 	}
 	after := int64(-1)
 	for {
-		rs, err := x.tx.QueryContext(ctx, x.s.q(fmt.Sprintf(`SELECT %s, %s FROM %s WHERE run = ? AND %s > ? AND %s IS NOT NULL ORDER BY %s LIMIT ?`,
-			key, column, table, key, column, key)), x.run, after, scrubChunk)
+		rs, err := x.tx.QueryContext(ctx,
+			x.s.q(fmt.Sprintf(`SELECT %s, %s FROM %s WHERE run = ? AND %s > ? AND %s IS NOT NULL ORDER BY %s LIMIT ?`,
+				key, column, table, key, column, key)), x.run, after, scrubChunk)
 		lines, err := collect(rs, err, func(scan func(...any) error) (l line, err error) {
 			err = scan(&l.key, &l.text)
 			return l, err
@@ -101,7 +110,9 @@ func (x *scrubbing) column(ctx context.Context, table, column, key string) error
 			after = l.key
 			b, err := x.rewriter.Line([]byte(l.text))
 			if err == nil && string(b) != l.text {
-				_, err = x.tx.ExecContext(ctx, x.s.q(fmt.Sprintf(`UPDATE %s SET %s = ? WHERE run = ? AND %s = ?`, table, column, key)), string(b), x.run, l.key)
+				_, err = x.tx.ExecContext(ctx,
+					x.s.q(fmt.Sprintf(`UPDATE %s SET %s = ? WHERE run = ? AND %s = ?`, table, column, key)),
+					string(b), x.run, l.key)
 			}
 			if err != nil {
 				return err
@@ -133,7 +144,8 @@ func (x *scrubbing) definition(ctx context.Context, hash string) error {
 		return nil
 	}
 	var text []byte
-	if err := x.tx.QueryRowContext(ctx, x.s.q(`SELECT body FROM definitions WHERE hash = ?`), hash).Scan(&text); err != nil {
+	if err := x.tx.QueryRowContext(ctx, x.s.q(`SELECT body FROM definitions WHERE hash = ?`), hash).Scan(
+		&text); err != nil {
 		return err
 	}
 	changed := x.rewriter.Text(string(text))
@@ -162,10 +174,12 @@ func (x *scrubbing) texts(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != name || x.rewriter.Change(string(text)) == string(text) {
+		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != name ||
+			x.rewriter.Change(string(text)) == string(text) {
 			continue
 		}
-		if _, err := x.tx.ExecContext(ctx, x.s.q(`DELETE FROM texts WHERE run = ? AND name = ?`), x.run, name); err != nil {
+		if _, err := x.tx.ExecContext(ctx, x.s.q(`DELETE FROM texts WHERE run = ? AND name = ?`), x.run, name); err !=
+			nil {
 			return err
 		}
 		x.rewriter.Changed = true

@@ -19,7 +19,8 @@ var (
 	serverUsed atomic.Bool
 	server     = sync.OnceValues(func() (*testenv.PostgresServer, error) {
 		serverUsed.Store(true)
-		return testenv.StartPostgres(context.Background(), append(slices.Clone(testenv.QuickSettings), "max_connections = 60")...)
+		return testenv.StartPostgres(context.Background(),
+			append(slices.Clone(testenv.QuickSettings), "max_connections = 60")...)
 	})
 	schemas atomic.Int64
 )

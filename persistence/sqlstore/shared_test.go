@@ -21,7 +21,8 @@ func TestTwoMachinesInOneMount(t *testing.T) {
 			s.Folder = filepath.Join(project, ".loops", "runs")
 			return s
 		}
-		one, two, third := filepath.Join(t.TempDir(), "here"), filepath.Join(t.TempDir(), "mounted", "there"), t.TempDir()
+		one, two, third := filepath.Join(t.TempDir(), "here"), filepath.Join(t.TempDir(), "mounted", "there"),
+			t.TempDir()
 		run := func(s *sqlstore.Store, host string, scope ...string) (persistence.Journal, error) {
 			sp := spec(persistence.Owner{Host: host, PID: 77})
 			sp.Scope = scope

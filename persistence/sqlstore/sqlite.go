@@ -89,7 +89,8 @@ func sqliteFile(path string) (string, error) {
 // sqliteConns opens no connection yet; there will be one at a time at most. Transactions begin with the lock to write.
 func sqliteConns(path string, wait time.Duration, pragma string) (*sql.DB, error) {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "journal_mode(WAL)", fmt.Sprintf("wal_autocheckpoint(%d)", shortLog), pragma,
+		fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "journal_mode(WAL)",
+		fmt.Sprintf("wal_autocheckpoint(%d)", shortLog), pragma,
 	}}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
 	if err != nil {
@@ -351,7 +352,10 @@ func (d *sqliteDB) explain(err error) error {
 	case codeReadOnly:
 		return &fs.PathError{Op: "write", Path: d.path, Err: fmt.Errorf("%w (%w)", fs.ErrPermission, err)}
 	case codeCannotOpen: // also of a file beside it; SQLite does not say why
-		return &fs.PathError{Op: "use", Path: d.path, Err: fmt.Errorf("%w: its disk may be full, or its folder closed to this user", err)}
+		return &fs.PathError{
+			Op: "use", Path: d.path,
+			Err: fmt.Errorf("%w: its disk may be full, or its folder closed to this user", err),
+		}
 	case codeIOError:
 		return &fs.PathError{Op: "use", Path: d.path, Err: err}
 	case codeNotADB, codeCorrupt:

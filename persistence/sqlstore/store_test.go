@@ -75,14 +75,18 @@ func TestGrouped(t *testing.T) {
 	})
 }
 
-func contract(t *testing.T, run func(*testing.T, func(*testing.T) persistence.Store), location func(t testing.TB) string) {
+func contract(t *testing.T, run func(*testing.T, func(*testing.T) persistence.Store),
+	location func(t testing.TB) string,
+) {
 	run(t, func(t *testing.T) persistence.Store { return spoiler{open(t, location(t))} })
 }
 
 type spoiler struct{ *sqlstore.Store }
 
 func (s spoiler) SpoilCommand(id persistence.ID, n uint64) error {
-	changed, err := s.Exec(context.Background(), `UPDATE commands SET body = 'x' || body WHERE n = ? AND run = (SELECT n FROM runs WHERE id = ?)`, int64(n), string(id))
+	changed, err := s.Exec(context.Background(),
+		`UPDATE commands SET body = 'x' || body WHERE n = ? AND run = (SELECT n FROM runs WHERE id = ?)`, int64(n),
+		string(id))
 	if err == nil && changed != 1 {
 		err = fmt.Errorf("no command %d", n)
 	}
@@ -90,7 +94,9 @@ func (s spoiler) SpoilCommand(id persistence.ID, n uint64) error {
 }
 
 func (s spoiler) SpoilEvent(id persistence.ID, seq uint64) error {
-	n, err := s.Exec(context.Background(), `UPDATE events SET body = 'x' || body WHERE seq = ? AND run = (SELECT n FROM runs WHERE id = ?)`, int64(seq), string(id))
+	n, err := s.Exec(context.Background(),
+		`UPDATE events SET body = 'x' || body WHERE seq = ? AND run = (SELECT n FROM runs WHERE id = ?)`, int64(seq),
+		string(id))
 	if err == nil && n != 1 {
 		err = fmt.Errorf("no event %d", seq)
 	}

@@ -12,7 +12,9 @@ import (
 )
 
 // Resume implements [persistence.Store].
-func (s *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal, *fsm.Snapshot, error) {
+func (s *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal,
+	*fsm.Snapshot, error,
+) {
 	if spec.StartedAt.IsZero() {
 		spec.StartedAt = time.Now()
 	}
@@ -41,7 +43,9 @@ func (s *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.
 }
 
 // takeOver gives a run whose paths are locked on this machine to the caller.
-func (s *Store) takeOver(ctx context.Context, id persistence.ID, spec persistence.Spec, scope []string, place string) (*journal, *fsm.Snapshot, error) {
+func (s *Store) takeOver(ctx context.Context, id persistence.ID, spec persistence.Spec, scope []string,
+	place string,
+) (*journal, *fsm.Snapshot, error) {
 	var r *row
 	err := s.change(ctx, func(tx *sql.Tx) error {
 		err := s.d.serialise(ctx, tx)
@@ -67,13 +71,16 @@ func (s *Store) takeOver(ctx context.Context, id persistence.ID, spec persistenc
 			}
 		}
 		r.project = s.carriedBy(r)
-		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = ?, definition = ?, archived = 0, project = ? WHERE n = ?`), r.epoch, r.definition, r.project, r.n); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			s.q(`UPDATE runs SET epoch = ?, definition = ?, archived = 0, project = ? WHERE n = ?`), r.epoch,
+			r.definition, r.project, r.n); err != nil {
 			return err
 		}
 		if err := s.stay(ctx, tx, r, place); err != nil {
 			return err
 		}
-		return errors.Join(s.recordProject(ctx, tx, r, place), s.hear(ctx, tx, r.n), s.own(ctx, tx, r, r.Segment+1, spec, scope, place))
+		return errors.Join(s.recordProject(ctx, tx, r, place), s.hear(ctx, tx, r.n),
+			s.own(ctx, tx, r, r.Segment+1, spec, scope, place))
 	})
 	if err != nil {
 		return nil, nil, err

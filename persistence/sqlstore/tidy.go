@@ -66,7 +66,8 @@ func (s *Store) settle(ctx context.Context, tx *sql.Tx, todo []persistence.Tidyi
 		if results[i] = settled(r, t); results[i] != nil {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET status = ?, archived = ?, about = ?, epoch = epoch + 1 WHERE n = ?`),
+		if _, err := tx.ExecContext(ctx,
+			s.q(`UPDATE runs SET status = ?, archived = ?, about = ?, epoch = epoch + 1 WHERE n = ?`),
 			string(r.Status), flag(r.Archived), string(appendAbout(nil, &r.Run)), r.n); err != nil {
 			return err
 		}
@@ -96,7 +97,8 @@ func (s *Store) locked(ctx context.Context, tx *sql.Tx, todo []persistence.Tidyi
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.rows(ctx, tx, `WHERE r.status <> '' AND r.id IN (`+marks(len(ids))+`)`+ours+s.d.lockRow(), append(ids, own...)...)
+	rows, err := s.rows(ctx, tx, `WHERE r.status <> '' AND r.id IN (`+marks(len(ids))+`)`+ours+s.d.lockRow(),
+		append(ids, own...)...)
 	for _, r := range rows {
 		found[r.ID] = r
 	}

@@ -32,13 +32,16 @@ func (s *Store) Beat(ctx context.Context, w persistence.WorkerState, lease time.
 
 // Away implements [persistence.Placer].
 func (s *Store) Away(ctx context.Context, worker string) error {
-	_, err := s.beat.ExecContext(ctx, s.q(`DELETE FROM workers WHERE id = ? OR heard_at < {now} - `+forgotten+``), worker)
+	_, err := s.beat.ExecContext(ctx, s.q(`DELETE FROM workers WHERE id = ? OR heard_at < {now} - `+forgotten+``),
+		worker)
 	return s.explained(err)
 }
 
 // Drain implements [persistence.Placer].
 func (s *Store) Drain(ctx context.Context, worker, by string) (found bool, err error) {
-	res, err := s.beat.ExecContext(ctx, s.q(`UPDATE workers SET drain = ? WHERE id = ? AND heard_at >= {now} - `+forgotten+``), cmp.Or(shortened(by), "a user"), worker)
+	res, err := s.beat.ExecContext(ctx,
+		s.q(`UPDATE workers SET drain = ? WHERE id = ? AND heard_at >= {now} - `+forgotten+``),
+		cmp.Or(shortened(by), "a user"), worker)
 	if err != nil {
 		return false, s.explained(err)
 	}
@@ -59,7 +62,9 @@ func (s *Store) Drained(ctx context.Context, worker string) (by string, err erro
 
 // Workers implements [persistence.Placer].
 func (s *Store) Workers(ctx context.Context) ([]persistence.WorkerState, error) {
-	rs, err := s.read.QueryContext(ctx, s.q(`SELECT body, {now} - heard_at, lease, drain FROM workers WHERE heard_at >= {now} - `+forgotten+` ORDER BY id`))
+	rs, err := s.read.QueryContext(ctx,
+		s.q(`SELECT body, {now} - heard_at, lease, drain FROM workers WHERE heard_at >= {now} - `+forgotten+
+			` ORDER BY id`))
 	all, err := collect(rs, err, func(scan func(...any) error) (w persistence.WorkerState, err error) {
 		var body string
 		var silent, lease int64
@@ -70,7 +75,9 @@ func (s *Store) Workers(ctx context.Context) ([]persistence.WorkerState, error) 
 		w.Silent, w.Lease = time.Duration(silent)*time.Millisecond, time.Duration(lease)*time.Millisecond
 		return w, err
 	})
-	if err == nil && slices.ContainsFunc(all, func(w persistence.WorkerState) bool { return w.Gone() && len(w.Runs) > 0 }) {
+	if err == nil && slices.ContainsFunc(all, func(w persistence.WorkerState) bool {
+		return w.Gone() && len(w.Runs) > 0
+	}) {
 		err = s.dropTakenOver(ctx, all)
 	}
 	return all, s.explained(err)
@@ -79,7 +86,8 @@ func (s *Store) Workers(ctx context.Context) ([]persistence.WorkerState, error) 
 // dropTakenOver removes from workers that are gone the runs that are over, and those that another process or
 // worker has.
 func (s *Store) dropTakenOver(ctx context.Context, all []persistence.WorkerState) error {
-	rs, err := s.read.QueryContext(ctx, s.q(`SELECT r.id FROM placements p JOIN runs r ON r.n = p.run LEFT JOIN leases l ON l.run = r.n
+	rs, err := s.read.QueryContext(ctx,
+		s.q(`SELECT r.id FROM placements p JOIN runs r ON r.n = p.run LEFT JOIN leases l ON l.run = r.n
 		WHERE p.open = 1 AND coalesce(l.until, 0) <= {now}`))
 	ids, err := collect(rs, err, func(scan func(...any) error) (id string, err error) { return id, scan(&id) })
 	if err != nil {
@@ -142,7 +150,9 @@ func (s *Store) addPlacements(ctx context.Context, runs []persistence.Run, at ma
 			if err != nil {
 				return err
 			}
-			p.Heard = slices.ContainsFunc(workers, func(w persistence.WorkerState) bool { return w.Takes(p.Queue, p.Labels) })
+			p.Heard = slices.ContainsFunc(workers, func(w persistence.WorkerState) bool {
+				return w.Takes(p.Queue, p.Labels)
+			})
 		}
 	}
 	return nil

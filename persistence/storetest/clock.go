@@ -59,8 +59,10 @@ var stepping = []test{
 			sp.StartedAt = start.Add(by)
 			j, s, err := t.S.Resume(t.ctx, id, sp)
 			t.must(err)
-			if took := time.Duration(n+1) * time.Second; s.Step != n+1 || s.Elapsed != took || !s.StartedAt.Equal(start) {
-				t.Fatalf("resumed at step %d after %s, begun %s; want %d, %s, %s", s.Step, s.Elapsed, s.StartedAt, n+1, took, start)
+			if took := time.Duration(n+1) * time.Second; s.Step != n+1 || s.Elapsed != took ||
+				!s.StartedAt.Equal(start) {
+				t.Fatalf("resumed at step %d after %s, begun %s; want %d, %s, %s", s.Step, s.Elapsed, s.StartedAt,
+					n+1, took, start)
 			}
 			b := t.enter(snap("fix", n+2))
 			for i := range b.Events {
@@ -126,7 +128,11 @@ var stepping = []test{
 			t.record(j, t.ended(s, fsm.EndTerminal))
 			t.close(j)
 		}
-		for _, f := range []persistence.Filter{{}, {Since: start.Add(-time.Minute)}, {Statuses: []persistence.Status{persistence.Completed, persistence.Running}}} {
+		for _, f := range []persistence.Filter{
+			{},
+			{Since: start.Add(-time.Minute)},
+			{Statuses: []persistence.Status{persistence.Completed, persistence.Running}},
+		} {
 			for skip := range order {
 				for limit := range len(order) - skip + 1 {
 					q := persistence.Query{Filter: f, Skip: skip, Limit: limit}

@@ -79,7 +79,8 @@ var commanding = []test{
 		id := j.Run().ID
 		t.asked(id, 0, "")
 		at := time.Date(2026, 11, 21, 11, 0, 0, 987654321, time.FixedZone("east", 3600))
-		args := value.NewMap("max_steps", int64(90), "why", "more é \x00 \n", "in", value.NewMap("deep", []any{1.5, nil, true}))
+		args := value.NewMap("max_steps", int64(90), "why", "more é \x00 \n", "in",
+			value.NewMap("deep", []any{1.5, nil, true}))
 		before := time.Now().Add(-time.Second)
 		sent := []persistence.Command{
 			t.send(id, stop),
@@ -92,12 +93,15 @@ var commanding = []test{
 		}
 		for i, c := range got {
 			want := sent[i]
-			if c.N != uint64(i)+1 || c.N != want.N || c.Kind != want.Kind || c.Segment != want.Segment || !c.At.Equal(want.At) ||
-				string(value.AppendJSON(nil, orEmpty(c.Args))) != string(value.AppendJSON(nil, orEmpty(want.Args))) || (c.Args == nil) != (want.Args == nil) {
+			if c.N != uint64(i)+1 || c.N != want.N || c.Kind != want.Kind || c.Segment != want.Segment ||
+				!c.At.Equal(want.At) ||
+				string(value.AppendJSON(nil, orEmpty(c.Args))) != string(value.AppendJSON(nil, orEmpty(want.Args))) ||
+				(c.Args == nil) != (want.Args == nil) {
 				t.Errorf("command %d is %+v, and was sent as %+v", i+1, c, want)
 			}
 		}
-		if got[0].At.Before(before) || got[0].At.After(time.Now().Add(time.Second)) || !got[1].At.Equal(at.Truncate(time.Microsecond)) || got[2].Segment != persistence.AnySegment {
+		if got[0].At.Before(before) || got[0].At.After(time.Now().Add(time.Second)) ||
+			!got[1].At.Equal(at.Truncate(time.Microsecond)) || got[2].Segment != persistence.AnySegment {
 			t.Errorf("commands are %+v", got)
 		}
 		t.close(j)
@@ -128,7 +132,8 @@ var commanding = []test{
 			wg.Go(func() {
 				last := uint64(0)
 				for range each {
-					c, err := t.S.Send(t.ctx, id, persistence.Command{Kind: persistence.CommandWake, Args: value.NewMap("sender", int64(n))})
+					c, err := t.S.Send(t.ctx, id,
+						persistence.Command{Kind: persistence.CommandWake, Args: value.NewMap("sender", int64(n))})
 					if err != nil || c.N <= last {
 						t.Errorf("command %d follows %d: %v", c.N, last, err)
 						return
@@ -225,7 +230,10 @@ var commanding = []test{
 				t.Errorf("%.20q for segment %d was taken", c.Kind, c.Segment)
 			}
 		}
-		t.send(id, persistence.Command{Kind: persistence.CommandExtend, Args: value.NewMap("text", strings.Repeat("x", persistence.MaxCommand/2))})
+		t.send(id, persistence.Command{
+			Kind: persistence.CommandExtend,
+			Args: value.NewMap("text", strings.Repeat("x", persistence.MaxCommand/2)),
+		})
 		t.asked(id, 0, "1 extend 0")
 		t.close(j)
 	}},
@@ -267,7 +275,10 @@ var commanding = []test{
 		for _, end := range []string{fsm.EndInterrupted, ""} {
 			id, _ := t.kept("fix", end)
 			was := t.size(id)
-			t.send(id, persistence.Command{Kind: "answer", Segment: persistence.AnySegment, Args: value.NewMap("text", strings.Repeat("x", 5000))})
+			t.send(id, persistence.Command{
+				Kind: "answer", Segment: persistence.AnySegment,
+				Args: value.NewMap("text", strings.Repeat("x", 5000)),
+			})
 			if now := t.size(id); now < was+5000 {
 				t.Errorf("end %q: size is %d, and was %d before a command of 5000 bytes", end, now, was)
 			}
@@ -286,7 +297,10 @@ var commanding = []test{
 		id := t.crashed("fix", 2)
 		t.must(t.S.Interrupt(t.ctx, id, start, "dead"))
 		t.send(id, pause)
-		t.send(id, persistence.Command{Kind: "answer", Segment: persistence.AnySegment, Args: value.NewMap("text", "é")})
+		t.send(id, persistence.Command{
+			Kind: "answer", Segment: persistence.AnySegment,
+			Args: value.NewMap("text", "é"),
+		})
 		to := NewMemory()
 		t.Cleanup(func() { t.must(to.Close()) })
 		run := t.one(id)
@@ -314,13 +328,16 @@ var commanding = []test{
 		d, err := t.S.Definition(t.ctx, id)
 		t.must(err)
 		es := t.events(id, 0)
-		rec := persistence.Recorded{Run: r, Memory: memory, Definition: d, Events: func(yield func(fsm.Event, error) bool) {
-			for _, e := range es {
-				if !yield(e, nil) {
-					return
+		rec := persistence.Recorded{
+			Run: r, Memory: memory, Definition: d,
+			Events: func(yield func(fsm.Event, error) bool) {
+				for _, e := range es {
+					if !yield(e, nil) {
+						return
+					}
 				}
-			}
-		}}
+			},
+		}
 		many := uint64(testenv.Some(20_000, 100_000))
 		if testenv.Raced {
 			many = 2_000

@@ -175,7 +175,8 @@ var creating = []test{
 	{"what was specified is listed", func(t *T) {
 		id := t.crashed("fix", 2)
 		r := t.one(id)
-		if r.Loop != "fix" || r.File != "fix.yaml" || r.SHA256 != "abc" || r.MaxSteps != 50 || !r.StartedAt.Equal(start) {
+		if r.Loop != "fix" || r.File != "fix.yaml" || r.SHA256 != "abc" || r.MaxSteps != 50 ||
+			!r.StartedAt.Equal(start) {
 			t.Errorf("run = %+v", r)
 		}
 		if v, _ := r.Options.Get("max_steps"); v != int64(50) {
@@ -219,9 +220,12 @@ var creating = []test{
 			{"chosen", func() { all[2].Phase = fsm.PhasePending }, ""},
 			{"acted", func() { all[2].Phase, all[2].Result = fsm.PhaseActed, &fsm.Result{} }, ""},
 			{"the sub-loop has ended", func() {
-				all[2].Phase, all[2].Result, all[2].Outcome = fsm.PhaseActing, nil, &fsm.Outcome{TerminatedBy: fsm.EndTimeout}
+				all[2].Phase, all[2].Result, all[2].Outcome = fsm.PhaseActing, nil,
+					&fsm.Outcome{TerminatedBy: fsm.EndTimeout}
 			}, ""},
-			{"a sub-loop is about to begin", func() { all[1].Child = &fsm.Child{Memory: &fsm.Snapshot{Phase: fsm.PhasePending, Current: "a"}} }, "0/" + string(id) + "/1/1/5/2"},
+			{"a sub-loop is about to begin", func() {
+				all[1].Child = &fsm.Child{Memory: &fsm.Snapshot{Phase: fsm.PhasePending, Current: "a"}}
+			}, "0/" + string(id) + "/1/1/5/2"},
 			{"outside again", func() { all[1].Child = nil }, "0/" + string(id) + "/1/1/5/2"},
 			{"the outermost acts", func() { all[0].Child = nil }, "0/" + string(id) + "/1/1"},
 		} {

@@ -31,10 +31,13 @@ func (f *filler) fill(v reflect.Value) {
 		v.SetInt(int64(time.Duration(f.n) * time.Millisecond))
 		return
 	case value.Counts:
-		v.Set(reflect.ValueOf(value.CountsOf(map[string]int{fmt.Sprintf("k%d", f.n): f.n, fmt.Sprintf("l%d", f.n): f.n + 1})))
+		v.Set(reflect.ValueOf(
+			value.CountsOf(map[string]int{fmt.Sprintf("k%d", f.n): f.n, fmt.Sprintf("l%d", f.n): f.n + 1})))
 		return
 	case *value.Map:
-		v.Set(reflect.ValueOf(value.NewMap(fmt.Sprintf("k%d", f.n), value.NewMap("output", "é\x00\u2028 "+fmt.Sprint(f.n), "none", nil, "list", []any{int64(f.n), 0.5, false}))))
+		v.Set(reflect.ValueOf(value.NewMap(fmt.Sprintf("k%d", f.n),
+			value.NewMap("output", "é\x00\u2028 "+fmt.Sprint(f.n), "none", nil, "list",
+				[]any{int64(f.n), 0.5, false}))))
 		return
 	}
 	switch v.Kind() {

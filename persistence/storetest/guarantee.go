@@ -137,7 +137,8 @@ var guaranteeing = []test{
 		s.Current, s.Step, s.Passes, s.Elapsed, s.Continuation = "other", 7, 2, 9*time.Second, "go on so"
 		t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event(fsm.EventRoute)}})
 		for _, r := range []persistence.Run{t.one(id), j.Run()} {
-			if r.State != "other" || r.Step != 7 || r.Passes != 2 || r.Elapsed != 9*time.Second || r.Continuation != "go on so" || r.Ended != "" {
+			if r.State != "other" || r.Step != 7 || r.Passes != 2 || r.Elapsed != 9*time.Second ||
+				r.Continuation != "go on so" || r.Ended != "" {
 				t.Errorf("run = %+v", r)
 			}
 		}
@@ -155,7 +156,10 @@ var guaranteeing = []test{
 		j := t.create("fix")
 		s := snap("fix", 1)
 		s.StallPrints = map[string]string{}
-		names := []string{"", "memory", "memory_full", "captured_all", "messages_add", "sub_loop", "sub_loop_all", "$blob", "event", "a->b", "é\u2028\n\"\\", "null", "\x00"}
+		names := []string{
+			"", "memory", "memory_full", "captured_all", "messages_add", "sub_loop", "sub_loop_all",
+			"$blob", "event", "a->b", "é\u2028\n\"\\", "null", "\x00",
+		}
 		for round := range 3 {
 			for i, n := range names {
 				if round == 1 && i%3 == 0 {
@@ -229,7 +233,8 @@ var guaranteeing = []test{
 		}
 		for i, j := range open {
 			t.close(j)
-			if s, err := t.S.Snapshot(t.ctx, j.Run().ID); err != nil || s.Current != fmt.Sprint(i) || s.Loop != loops[i%len(loops)] {
+			if s, err := t.S.Snapshot(t.ctx, j.Run().ID); err != nil || s.Current != fmt.Sprint(i) ||
+				s.Loop != loops[i%len(loops)] {
 				t.Errorf("run %d (%s): %v, %+v", i, j.Run().ID, err, s)
 			}
 			events := t.events(j.Run().ID, 0)
@@ -251,7 +256,15 @@ var guaranteeing = []test{
 				for n := 1; n <= 5; n++ {
 					s := snap("fix", n)
 					s.Captured.Set("who", fmt.Sprint(i))
-					b := &fsm.Batch{Snapshot: s, Checkpoint: n == 3, Events: []fsm.Event{{Kind: fsm.EventStateEnter, Time: start, Fields: []fsm.Field{{Key: "who", Value: fmt.Sprint(i)}}}}}
+					b := &fsm.Batch{
+						Snapshot: s, Checkpoint: n == 3,
+						Events: []fsm.Event{
+							{
+								Kind: fsm.EventStateEnter, Time: start,
+								Fields: []fsm.Field{{Key: "who", Value: fmt.Sprint(i)}},
+							},
+						},
+					}
 					if n == 5 {
 						s.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndTerminal}
 					}

@@ -192,12 +192,14 @@ func ledgerNames(t *testing.T, a, b persistence.Ledger) {
 	for _, key := range []string{"../up", ".hidden", "2026-03-29T03:00:00Z", "a b\tc", "100%", "%41"} {
 		addTo(t, a, ledgerEntry(list, key, `0`))
 	}
-	entriesOf(t, b, list, "%41 1 true 0, ../up 1 true 0, .hidden 1 true 0, 100% 1 true 0, 2026-03-29T03:00:00Z 1 true 0, a b\tc 1 true 0")
+	entriesOf(t, b, list, "%41 1 true 0, ../up 1 true 0, .hidden 1 true 0, 100% 1 true 0, 2026-03-29T03:00:00Z 1 "+
+		"true 0, a b\tc 1 true 0")
 }
 
 func ledgerLong(t *testing.T, a, b persistence.Ledger) {
 	body := `"` + strings.Repeat("x", persistence.MostBody) + `"`
-	if err := a.Add(t.Context(), ledgerEntry("x", "k", body)); err == nil || !strings.Contains(err.Error(), "at most 2097152 are kept") {
+	if err := a.Add(t.Context(), ledgerEntry("x", "k", body)); err == nil ||
+		!strings.Contains(err.Error(), "at most 2097152 are kept") {
 		t.Errorf("a body of %d bytes: %v", len(body), err)
 	}
 	body = `"` + strings.Repeat("x", persistence.MostBody-2) + `"`

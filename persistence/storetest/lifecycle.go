@@ -13,7 +13,10 @@ import (
 
 var living = []test{
 	{"an ended run is archived", func(t *T) {
-		for _, by := range []string{fsm.EndTerminal, fsm.EndInterrupted, fsm.EndHandoff, fsm.EndTimeout, fsm.EndError, fsm.EndMaxSteps, fsm.EndUserStopped} {
+		for _, by := range []string{
+			fsm.EndTerminal, fsm.EndInterrupted, fsm.EndHandoff, fsm.EndTimeout, fsm.EndError,
+			fsm.EndMaxSteps, fsm.EndUserStopped,
+		} {
 			id := t.finished("fix-"+strings.ReplaceAll(by, "_", "-"), by)
 			r := t.one(id)
 			want := persistence.StatusOf(fsm.Outcome{TerminatedBy: by})
@@ -84,7 +87,8 @@ var living = []test{
 		t.record(j, b)
 		t.close(j)
 		id := j.Run().ID
-		if r := t.one(id); r.Status != persistence.Awaiting || r.Ended != fsm.EndSuspended || r.SuspendedBy != "claude" || r.Remedy != "log in" || !r.Resumable {
+		if r := t.one(id); r.Status != persistence.Awaiting || r.Ended != fsm.EndSuspended ||
+			r.SuspendedBy != "claude" || r.Remedy != "log in" || !r.Resumable {
 			t.Errorf("run = %+v", r)
 		}
 		j, s := t.resume(id, "fix")
@@ -100,7 +104,8 @@ var living = []test{
 	{"why a run ended is listed, and forgotten when the run is resumed", func(t *T) {
 		j := t.create("fix")
 		b := t.ended(snap("fix", 1), fsm.EndError)
-		b.Snapshot.Outcome.Refused, b.Snapshot.Outcome.Reason, b.Snapshot.Outcome.FailedItems = true, "state test said no 3 times", 2
+		b.Snapshot.Outcome.Refused, b.Snapshot.Outcome.Reason, b.Snapshot.Outcome.FailedItems = true,
+			"state test said no 3 times", 2
 		t.record(j, b)
 		t.close(j)
 		id := j.Run().ID
@@ -177,7 +182,8 @@ var living = []test{
 			}
 			s.Outcome = nil
 			t.record(j, t.enter(s))
-			if rs := t.runs(persistence.Query{}); len(rs) != 1 || rs[0].Archived || rs[0].Status != persistence.Running {
+			if rs := t.runs(persistence.Query{}); len(rs) != 1 || rs[0].Archived ||
+				rs[0].Status != persistence.Running {
 				t.Fatalf("runs while it goes on = %+v", rs)
 			}
 			t.record(j, t.ended(s, fsm.EndInterrupted))
@@ -291,7 +297,8 @@ var living = []test{
 			t.Fatal(err)
 		}
 		r := t.one(id)
-		if r.Status != persistence.Interrupted || !r.Archived || !r.Resumable || !r.Reconciled.Equal(at) || r.Why != "its process died" || r.Owner.PID != 0 {
+		if r.Status != persistence.Interrupted || !r.Archived || !r.Resumable || !r.Reconciled.Equal(at) ||
+			r.Why != "its process died" || r.Owner.PID != 0 {
 			t.Errorf("run = %+v", r)
 		}
 		t.memory(id, snap("fix", 2))

@@ -33,7 +33,11 @@ var remembering = []test{
 		j := t.create("fix")
 		b := t.enter(snap("fix", 1))
 		b.Events[0].Depth = 2
-		b.Events[1].Fields = append(b.Events[1].Fields, fsm.Field{Key: "m", Value: value.NewMap("memory", value.NewMap("a", nil), "é\n", []any{int64(1), 2.5, true})})
+		b.Events[1].Fields = append(b.Events[1].Fields,
+			fsm.Field{
+				Key:   "m",
+				Value: value.NewMap("memory", value.NewMap("a", nil), "é\n", []any{int64(1), 2.5, true}),
+			})
 		want := slices.Clone(b.Events)
 		t.record(j, b)
 		t.close(j)

@@ -80,7 +80,8 @@ func (m *Memory) Create(_ context.Context, spec persistence.Spec) (persistence.J
 		scope = append(scope, persistence.ResolveScope(spec.ScopeOf(id))...)
 	}
 	r := &memoryRun{spec: spec, scope: scope, held: true, run: persistence.Run{
-		ID: id, RunID: persistence.MakeRunID(at), Loop: spec.Loop, Status: persistence.Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt,
+		ID: id, RunID: persistence.MakeRunID(at), Loop: spec.Loop, Status: persistence.Running,
+		MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt,
 		Owner: spec.Owner, File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Origin: spec.Origin,
 	}}
 	j, err := m.journal(r)
@@ -117,13 +118,18 @@ func (m *Memory) conflict(self persistence.ID, spec persistence.Spec, scope []st
 		if !ok && len(r.scope) > 0 {
 			path = r.scope[0]
 		}
-		return &persistence.ConflictError{Holder: id, Loop: r.run.Loop, Owner: r.run.Owner, Path: path, Since: r.spec.StartedAt}
+		return &persistence.ConflictError{
+			Holder: id, Loop: r.run.Loop, Owner: r.run.Owner, Path: path,
+			Since: r.spec.StartedAt,
+		}
 	}
 	return nil
 }
 
 // Resume implements [persistence.Store].
-func (m *Memory) Resume(_ context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal, *fsm.Snapshot, error) {
+func (m *Memory) Resume(_ context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal,
+	*fsm.Snapshot, error,
+) {
 	if spec.StartedAt.IsZero() {
 		spec.StartedAt = time.Now()
 	}
@@ -169,7 +175,8 @@ func (r *memoryRun) listed() persistence.Run {
 		run.Scope = r.scope
 	}
 	if s := r.snap; s != nil {
-		run.State, run.Step, run.Passes, run.Elapsed, run.Continuation = s.Current, s.Step, s.Passes, s.Elapsed, s.Continuation
+		run.State, run.Step, run.Passes, run.Elapsed, run.Continuation = s.Current, s.Step, s.Passes, s.Elapsed,
+			s.Continuation
 		run.StartedAt = s.StartedAt
 		run.MaxSteps = persistence.MaxSteps(run.MaxSteps, run.Segment, s)
 		run.Marker = persistence.Marker(run.ID, run.Segment, s)
@@ -187,7 +194,8 @@ func (m *Memory) Runs(_ context.Context, q persistence.Query) ([]persistence.Run
 	defer m.mu.Unlock()
 	var out []persistence.Run
 	for _, r := range m.runs {
-		if r.snap == nil || q.ID != "" && r.run.ID != q.ID || q.Loop != "" && r.run.Loop != q.Loop || q.Live && r.run.Archived {
+		if r.snap == nil || q.ID != "" && r.run.ID != q.ID || q.Loop != "" && r.run.Loop != q.Loop ||
+			q.Live && r.run.Archived {
 			continue
 		}
 		out = append(out, r.listed())
@@ -288,7 +296,8 @@ func (m *Memory) Interrupt(_ context.Context, id persistence.ID, at time.Time, w
 	case r.run.Status != persistence.Running:
 		return fmt.Errorf("running run %s: %w", id, persistence.ErrNotFound)
 	}
-	r.run.Status, r.run.Reconciled, r.run.Why, r.run.Archived, r.run.Owner = persistence.Interrupted, at, why, true, persistence.Owner{}
+	r.run.Status, r.run.Reconciled, r.run.Why, r.run.Archived, r.run.Owner = persistence.Interrupted, at, why, true,
+		persistence.Owner{}
 	return nil
 }
 

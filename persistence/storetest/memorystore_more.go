@@ -45,7 +45,9 @@ func (m *Memory) Commands(_ context.Context, id persistence.ID, after uint64) ([
 	if err != nil {
 		return nil, err
 	}
-	n, is := slices.BinarySearchFunc(r.commands, after, func(c persistence.Command, n uint64) int { return cmp.Compare(c.N, n) })
+	n, is := slices.BinarySearchFunc(r.commands, after, func(c persistence.Command, n uint64) int {
+		return cmp.Compare(c.N, n)
+	})
 	if is {
 		n++
 	}
@@ -53,7 +55,9 @@ func (m *Memory) Commands(_ context.Context, id persistence.ID, after uint64) ([
 }
 
 // Around implements [persistence.Store].
-func (m *Memory) Around(_ context.Context, id persistence.ID, seq uint64) (before, after persistence.Moment, err error) {
+func (m *Memory) Around(_ context.Context, id persistence.ID, seq uint64) (before, after persistence.Moment,
+	err error,
+) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := m.recorded(id)
@@ -116,7 +120,8 @@ func (m *Memory) second(spec persistence.Spec) (time.Time, error) {
 			newest = max(newest, r.run.RunID)
 		}
 		at := persistence.FirstSecond(spec.StartedAt, newest)
-		for id := persistence.MakeID(spec.Loop, at); m.runs[id] != nil || m.removed[id]; id = persistence.MakeID(spec.Loop, at) {
+		for id := persistence.MakeID(spec.Loop, at); m.runs[id] != nil ||
+			m.removed[id]; id = persistence.MakeID(spec.Loop, at) {
 			at = at.Add(time.Second)
 		}
 		return at, nil
@@ -130,7 +135,10 @@ func (m *Memory) second(spec persistence.Spec) (time.Time, error) {
 
 // Import implements [persistence.Store].
 func (m *Memory) Import(_ context.Context, r persistence.Recorded) error {
-	run := &memoryRun{run: r.Run, spec: persistence.Spec{Loop: r.Run.Loop, Definition: r.Definition}, snap: snapshot.Clone(r.Memory)}
+	run := &memoryRun{
+		run: r.Run, spec: persistence.Spec{Loop: r.Run.Loop, Definition: r.Definition},
+		snap: snapshot.Clone(r.Memory),
+	}
 	run.run.Owner, run.run.Held = persistence.Owner{}, false
 	for e, err := range r.Events {
 		if err != nil {

@@ -274,7 +274,8 @@ func (m *model) list() {
 			continue
 		}
 		delete(want, l.ID)
-		if l.Status != r.status || l.Archived != r.archived || l.Held != (r.held != nil) || l.Loop != r.loop || l.State != r.memory.Current ||
+		if l.Status != r.status || l.Archived != r.archived || l.Held != (r.held != nil) || l.Loop != r.loop ||
+			l.State != r.memory.Current ||
 			l.Step != r.memory.Step || len(l.Damage) > 0 && !r.spoilt || l.Resumable != r.status.Resumable() {
 			m.t.Errorf("listed as %+v, want %+v at %s, step %d", l, *r, r.memory.Current, r.memory.Step)
 		}
@@ -335,7 +336,11 @@ func (m *model) evolve(s *fsm.Snapshot) (how string) {
 		case 16:
 			s.Child = nil
 		case 17:
-			s.Branches = append(slices.Clip(s.Branches), &fsm.BranchMemory{Name: fmt.Sprintf("%s%d", key, m.rng.Int()), Child: &fsm.Child{Memory: snap(text, n), Name: key}})
+			s.Branches = append(slices.Clip(s.Branches),
+				&fsm.BranchMemory{
+					Name:  fmt.Sprintf("%s%d", key, m.rng.Int()),
+					Child: &fsm.Child{Memory: snap(text, n), Name: key},
+				})
 		case 18: // a branch ends
 			if i := m.anyBranch(s); i >= 0 {
 				s.Branches = slices.Clone(s.Branches)
@@ -371,8 +376,10 @@ func copyOf(s *fsm.Snapshot) *fsm.Snapshot {
 	c.Context, c.Captured = s.Context.Clone(), s.Captured.Clone()
 	c.Messages, c.StallRing = slices.Clone(s.Messages), slices.Clone(s.StallRing)
 	c.Retries, c.Throttles, c.Holds = maps.Clone(s.Retries), maps.Clone(s.Throttles), maps.Clone(s.Holds)
-	c.RateLimits, c.APIErrors, c.InfraErrors = maps.Clone(s.RateLimits), maps.Clone(s.APIErrors), maps.Clone(s.InfraErrors)
-	c.StallCounts, c.StallPrints, c.Evaluators = maps.Clone(s.StallCounts), maps.Clone(s.StallPrints), maps.Clone(s.Evaluators)
+	c.RateLimits, c.APIErrors, c.InfraErrors = maps.Clone(s.RateLimits), maps.Clone(s.APIErrors),
+		maps.Clone(s.InfraErrors)
+	c.StallCounts, c.StallPrints, c.Evaluators = maps.Clone(s.StallCounts), maps.Clone(s.StallPrints),
+		maps.Clone(s.Evaluators)
 	if s.Child != nil {
 		child := *s.Child
 		child.Log, child.Memory = slices.Clone(child.Log), copyOf(child.Memory)

@@ -77,9 +77,15 @@ var listing = []test{
 		}{
 			{persistence.Query{Loop: "fix", Limit: 1}, ended[2:]},
 			{persistence.Query{Loop: "fix", Limit: 1, LiveToo: true}, append(slices.Clone(ended[2:]), open...)},
-			{persistence.Query{Loop: "fix", Limit: 4, LiveToo: true}, append([]persistence.ID{ended[2], ended[1], ended[0]}, open...)},
+			{
+				persistence.Query{Loop: "fix", Limit: 4, LiveToo: true},
+				append([]persistence.ID{ended[2], ended[1], ended[0]}, open...),
+			},
 			{persistence.Query{Loop: "fix", Limit: 1, LiveToo: true, Live: true}, open},
-			{persistence.Query{Loop: "fix", LiveToo: true}, append([]persistence.ID{ended[2], ended[1], ended[0]}, open...)},
+			{
+				persistence.Query{Loop: "fix", LiveToo: true},
+				append([]persistence.ID{ended[2], ended[1], ended[0]}, open...),
+			},
 		} {
 			var got []persistence.ID
 			for _, r := range t.runs(c.q) {
@@ -170,28 +176,55 @@ var listing = []test{
 			{persistence.Query{Filter: statuses(persistence.Completed), Skip: 3, Limit: 2}, fixed[3:5]},
 			{persistence.Query{Filter: statuses(persistence.Completed), Skip: n - 1, Limit: 2}, fixed[n-1:]},
 			{persistence.Query{Filter: statuses(persistence.Completed), Skip: n}, nil},
-			{persistence.Query{Filter: statuses(persistence.Running, persistence.Completed), Loop: "fix", Skip: n - 2, Limit: 9}, all[n-2:]},
-			{persistence.Query{Filter: statuses(persistence.Running, persistence.Completed), Loop: "fix", Skip: n, Readings: true}, all[n:]},
+			{persistence.Query{
+				Filter: statuses(persistence.Running, persistence.Completed), Loop: "fix", Skip: n - 2,
+				Limit: 9,
+			}, all[n-2:]},
+			{persistence.Query{
+				Filter: statuses(persistence.Running, persistence.Completed), Loop: "fix", Skip: n,
+				Readings: true,
+			}, all[n:]},
 			{persistence.Query{Filter: statuses(persistence.TimedOut)}, nil},
-			{persistence.Query{Filter: persistence.Filter{Ends: []string{fsm.EndMaxSteps, fsm.EndTimeout}}, Limit: 3}, others[:3]},
+			{
+				persistence.Query{
+					Filter: persistence.Filter{Ends: []string{fsm.EndMaxSteps, fsm.EndTimeout}},
+					Limit:  3,
+				},
+				others[:3],
+			},
 			{persistence.Query{Filter: persistence.Filter{Ends: []string{"", fsm.EndTimeout}}, Limit: 3}, all[n:]},
 			{persistence.Query{Filter: persistence.Filter{Loops: []string{"Other", "none"}}, Limit: 3}, others[:3]},
 			{persistence.Query{Filter: persistence.Filter{Loops: []string{"\xff", "it's"}}}, nil},
 			{persistence.Query{Filter: persistence.Filter{Until: began}, Loop: "fix"}, nil}, // all began then
 			{persistence.Query{Filter: persistence.Filter{Until: began.Add(time.Millisecond)}, Loop: "fix"}, all},
-			{persistence.Query{Filter: persistence.Filter{Since: began.Add(-time.Second)}, Loop: "fix", Limit: 1}, all[:1]},
+			{
+				persistence.Query{Filter: persistence.Filter{Since: began.Add(-time.Second)}, Loop: "fix", Limit: 1},
+				all[:1],
+			},
 			{persistence.Query{Filter: persistence.Filter{Since: never}}, nil},
 			{persistence.Query{Filter: persistence.Filter{Text: "oTHER-"}}, others},
 			// what ended it is not one of the texts
 			{persistence.Query{Filter: persistence.Filter{Text: "MAX_STEPS"}}, nil},
 			{persistence.Query{Filter: persistence.Filter{Text: "100%"}}, nil},
 			{persistence.Query{Filter: persistence.Filter{Text: "\"state\""}}, nil},
-			{persistence.Query{Filter: keep(fixed[1], others[7], fixed[n-1], running.Run().ID)}, []persistence.ID{fixed[1], others[7], fixed[n-1], running.Run().ID}},
-			{persistence.Query{Filter: keep(fixed[1], others[7], fixed[n-1], running.Run().ID), Skip: 1, Limit: 2}, []persistence.ID{others[7], fixed[n-1]}},
+			{
+				persistence.Query{Filter: keep(fixed[1], others[7], fixed[n-1], running.Run().ID)},
+				[]persistence.ID{fixed[1], others[7], fixed[n-1], running.Run().ID},
+			},
+			{
+				persistence.Query{Filter: keep(fixed[1], others[7], fixed[n-1], running.Run().ID), Skip: 1, Limit: 2},
+				[]persistence.ID{others[7], fixed[n-1]},
+			},
 			{persistence.Query{Filter: keep(fixed[1], others[7]), ID: others[7]}, others[7:8]},
 			{persistence.Query{Filter: keep(fixed[1]), ID: others[7]}, nil},
-			{persistence.Query{Filter: keep(fixed[1], running.Run().ID), Live: true}, []persistence.ID{running.Run().ID}},
-			{persistence.Query{Filter: statuses(persistence.Completed, persistence.Interrupted), Open: true, Limit: 4}, others[:2]},
+			{
+				persistence.Query{Filter: keep(fixed[1], running.Run().ID), Live: true},
+				[]persistence.ID{running.Run().ID},
+			},
+			{persistence.Query{
+				Filter: statuses(persistence.Completed, persistence.Interrupted), Open: true,
+				Limit: 4,
+			}, others[:2]},
 		} {
 			var got []persistence.ID
 			for _, r := range t.runs(c.q) {
@@ -201,7 +234,8 @@ var listing = []test{
 				t.Errorf("%+v finds %v, want %v", c.q, got, c.want)
 			}
 		}
-		if n := len(t.runs(persistence.Query{Filter: keep(all...), Enough: func() bool { return true }})); n > len(all) {
+		if n := len(t.runs(persistence.Query{Filter: keep(all...), Enough: func() bool { return true }})); n >
+			len(all) {
 			t.Errorf("%d runs are found where %d are", n, len(all))
 		}
 	}},
@@ -245,7 +279,10 @@ var listing = []test{
 		}{
 			{persistence.Query{Open: true}, []persistence.ID{capped, stopped, running.Run().ID}},
 			{persistence.Query{Open: true, Limit: 3}, []persistence.ID{capped}},
-			{persistence.Query{Open: true, Limit: 3, LiveToo: true, Readings: true}, []persistence.ID{capped, running.Run().ID}},
+			{
+				persistence.Query{Open: true, Limit: 3, LiveToo: true, Readings: true},
+				[]persistence.ID{capped, running.Run().ID},
+			},
 			{persistence.Query{Open: true, Limit: 1}, nil},
 			{persistence.Query{Open: true, ID: stopped}, []persistence.ID{stopped}},
 			{persistence.Query{Open: true, Live: true}, []persistence.ID{running.Run().ID}},

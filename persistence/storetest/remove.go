@@ -159,7 +159,10 @@ var removing = []test{
 	}},
 	{"an unknown run cannot be removed", func(t *T) {
 		other := t.finished("fix", fsm.EndTerminal)
-		for _, id := range []persistence.ID{"fix", "fix-20261121T103404", "", ".", "../fix-20261121T103405", other + "x", "a\x00b"} {
+		for _, id := range []persistence.ID{
+			"fix", "fix-20261121T103404", "", ".", "../fix-20261121T103405",
+			other + "x", "a\x00b",
+		} {
 			t.is(t.S.Remove(t.ctx, id), persistence.ErrNotFound)
 			if n := t.size(id); n != 0 {
 				t.Errorf("the size of %q is %d", id, n)
@@ -273,7 +276,11 @@ var removing = []test{
 				t.Errorf("a run that is not there takes %d", n)
 			}
 		}
-		for r, err := range t.S.Each(t.ctx, persistence.Query{Loop: "fix", Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Completed}}}) {
+		for r, err := range t.S.Each(t.ctx,
+			persistence.Query{
+				Loop:   "fix",
+				Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Completed}},
+			}) {
 			if t.must(err); r.Status != persistence.Completed {
 				t.Errorf("%s is %s", r.ID, r.Status)
 			}

@@ -42,7 +42,8 @@ var rewinding = []test{
 		t.record(j, t.ended(s, fsm.EndTerminal))
 		t.close(j)
 		before, after := t.sides(id, at[steps]+3)
-		if before.Memory.Step != steps || before.Seq > at[steps]+2 || after.Seq != at[steps]+3 || after.Memory.Outcome == nil {
+		if before.Memory.Step != steps || before.Seq > at[steps]+2 || after.Seq != at[steps]+3 ||
+			after.Memory.Outcome == nil {
 			t.Errorf("before the end %d, behind it %d, %+v", before.Seq, after.Seq, after.Memory)
 		}
 	}},
@@ -52,7 +53,10 @@ var rewinding = []test{
 		inner := snap("inner", 1)
 		outer := snap("fix", 1)
 		t.record(j, t.enter(outer))
-		outer.Child = &fsm.Child{Memory: inner, Name: "inner", File: "inner.yaml", Log: []string{strings.Repeat("x", 9000)}}
+		outer.Child = &fsm.Child{
+			Memory: inner, Name: "inner", File: "inner.yaml",
+			Log: []string{strings.Repeat("x", 9000)},
+		}
 		t.record(j, t.enter(outer))
 		outer.Child.Log = append(outer.Child.Log, "y")
 		t.record(j, t.enter(outer))
@@ -127,7 +131,8 @@ func remembering40(n int) *fsm.Snapshot {
 	s := snap("fix", n)
 	s.Captured = value.NewMap("out", value.NewMap("output", fmt.Sprint(n), "exit_code", int64(0)))
 	if n%7 > 3 {
-		s.Captured = value.NewMap("first", value.NewMap("output", strings.Repeat("é", 40<<10+n%3)), "out", value.NewMap("output", fmt.Sprint(n)))
+		s.Captured = value.NewMap("first", value.NewMap("output", strings.Repeat("é", 40<<10+n%3)), "out",
+			value.NewMap("output", fmt.Sprint(n)))
 	}
 	s.Messages = make([]string, n%5)
 	s.Retries = map[string]int{"a": n % 3}

@@ -14,7 +14,8 @@ import (
 var sharing = []test{
 	{"overlapping scopes conflict", func(t *T) {
 		dir := t.TempDir()
-		if err := errors.Join(os.Mkdir(filepath.Join(dir, "src"), 0o755), os.Symlink("src", filepath.Join(dir, "link")), os.Symlink(".", filepath.Join(dir, "here"))); err != nil {
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, "src"), 0o755),
+			os.Symlink("src", filepath.Join(dir, "link")), os.Symlink(".", filepath.Join(dir, "here"))); err != nil {
 			t.Fatal(err)
 		}
 		a := t.spec("a")
@@ -75,7 +76,8 @@ var sharing = []test{
 	}},
 	{"a symlink does not get around a scope", func(t *T) {
 		dir := t.TempDir()
-		if err := errors.Join(os.Mkdir(filepath.Join(dir, "src"), 0o755), os.Symlink("src", filepath.Join(dir, "link"))); err != nil {
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, "src"), 0o755),
+			os.Symlink("src", filepath.Join(dir, "link"))); err != nil {
 			t.Fatal(err)
 		}
 		a := t.spec("a")
@@ -249,15 +251,20 @@ var sharing = []test{
 		if got, want := list(persistence.Query{Loop: "b"}), []persistence.ID{ids[1], ids[4]}; !slices.Equal(got, want) {
 			t.Errorf("of b = %v, want %v", got, want)
 		}
-		if got, want := list(persistence.Query{Live: true}), []persistence.ID{ids[0], ids[2], ids[4]}; !slices.Equal(got, want) {
+		if got, want := list(persistence.Query{Live: true}),
+			[]persistence.ID{ids[0], ids[2], ids[4]}; !slices.Equal(got, want) {
 			t.Errorf("live = %v, want %v", got, want)
 		}
-		if got, want := list(persistence.Query{Loop: "a", Live: true, Limit: 1}), []persistence.ID{ids[2]}; !slices.Equal(got, want) {
+		if got, want := list(persistence.Query{Loop: "a", Live: true, Limit: 1}),
+			[]persistence.ID{ids[2]}; !slices.Equal(got, want) {
 			t.Errorf("live of a = %v, want %v", got, want)
 		}
 	}},
 	{"odd names of loops come back", func(t *T) {
-		for _, loop := range []string{"sub/n", "a b", "ünï", "x%2Fy", ".hidden", "x-20200101T000000", "a\\b", "..", "*"} {
+		for _, loop := range []string{
+			"sub/n", "a b", "ünï", "x%2Fy", ".hidden", "x-20200101T000000", "a\\b", "..",
+			"*",
+		} {
 			j := t.create(loop)
 			t.record(j, t.enter(snap(loop, 1)))
 			id := j.Run().ID

@@ -25,7 +25,10 @@ func secretive(step int) *fsm.Snapshot {
 	m.Messages = []string{"one " + hidden + " two"}
 	inner := snap("inner", 1)
 	inner.Captured.Set("said", value.NewMap("output", "\n"+hidden))
-	m.Child = &fsm.Child{Memory: inner, Name: "inner", File: "inner.yaml", Log: []string{strings.Repeat("z", 9000), hidden}}
+	m.Child = &fsm.Child{
+		Memory: inner, Name: "inner", File: "inner.yaml",
+		Log: []string{strings.Repeat("z", 9000), hidden},
+	}
 	return m
 }
 
@@ -41,7 +44,11 @@ var scrubbing = []test{
 			t.record(j, t.enter(secretive(n)))
 			t.record(j, t.output("said "+hidden, "more"))
 			if n == 2 {
-				_, err := t.S.Send(t.ctx, id, persistence.Command{Kind: persistence.CommandSignal, Segment: persistence.AnySegment, Args: value.NewMap("name", "go", "data", hidden)})
+				_, err := t.S.Send(t.ctx, id,
+					persistence.Command{
+						Kind: persistence.CommandSignal, Segment: persistence.AnySegment,
+						Args: value.NewMap("name", "go", "data", hidden),
+					})
 				t.must(err)
 			}
 		}
@@ -54,14 +61,17 @@ var scrubbing = []test{
 			t.Fatalf("scrub: %v, %v", changed, err)
 		}
 		run := t.one(id)
-		if run.Status != persistence.Interrupted || !run.Archived || run.Leftover || !run.Resumable || len(run.Damage) > 0 {
+		if run.Status != persistence.Interrupted || !run.Archived || run.Leftover || !run.Resumable ||
+			len(run.Damage) > 0 {
 			t.Errorf("the run is %+v", run)
 		}
 		m := t.recalled(id)
-		if got := value.AppendJSON(nil, m.Captured); strings.Contains(string(got), hidden) || !strings.Contains(string(got), "xx***(PASS)yy") {
+		if got := value.AppendJSON(nil, m.Captured); strings.Contains(string(got), hidden) ||
+			!strings.Contains(string(got), "xx***(PASS)yy") {
 			t.Errorf("captured: …%s", got[max(0, len(got)-300):])
 		}
-		if m.Context.Value("pass") != "***(PASS)" || m.Messages[0] != "one ***(PASS) two" || m.Child.Log[len(m.Child.Log)-1] != "***(PASS)" {
+		if m.Context.Value("pass") != "***(PASS)" || m.Messages[0] != "one ***(PASS) two" ||
+			m.Child.Log[len(m.Child.Log)-1] != "***(PASS)" {
 			t.Errorf("the memory is %+v, %+v", m, m.Child)
 		}
 		if m.Step != was.Step || m.Current != was.Current || len(m.Child.Log) != len(was.Child.Log) {
@@ -76,13 +86,15 @@ var scrubbing = []test{
 				t.Errorf("event %d: %s", i+1, e.AppendJSON(nil))
 			}
 		}
-		if commands, err := t.S.Commands(t.ctx, id, 0); err != nil || len(commands) != 1 || commands[0].Args.Value("data") != "***(PASS)" {
+		if commands, err := t.S.Commands(t.ctx, id, 0); err != nil || len(commands) != 1 ||
+			commands[0].Args.Value("data") != "***(PASS)" {
 			t.Errorf("commands %+v, %v", commands, err)
 		}
 		if text, err := t.S.Definition(t.ctx, id); err != nil || string(text) != "name: fix\n# ***(PASS)\n" {
 			t.Errorf("the definition is %q, %v", text, err)
 		}
-		if before, _, err := t.S.Around(t.ctx, id, 3); err != nil || before.Memory == nil || before.Memory.Step != 1 || before.Memory.Context.Value("pass") != "***(PASS)" {
+		if before, _, err := t.S.Around(t.ctx, id, 3); err != nil || before.Memory == nil ||
+			before.Memory.Step != 1 || before.Memory.Context.Value("pass") != "***(PASS)" {
 			t.Errorf("the memory before event 3 is %+v, %v", before, err)
 		}
 		if changed, err := t.S.Scrub(t.ctx, id, scrub, alone); err != nil || changed {
@@ -91,7 +103,8 @@ var scrubbing = []test{
 
 		// it can be resumed
 		j, m = t.resume(id, "fix")
-		if m.Step != 3 || m.Captured.Value("out").(*value.Map).Value("output") != strings.Repeat("x", 70000)+"***(PASS)"+strings.Repeat("y", 100) {
+		if m.Step != 3 || m.Captured.Value("out").(*value.Map).Value("output") != strings.Repeat("x", 70000)+
+			"***(PASS)"+strings.Repeat("y", 100) {
 			t.Errorf("resumed with %d", m.Step)
 		}
 		_, err = t.S.Scrub(t.ctx, id, scrub, alone)

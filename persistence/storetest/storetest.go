@@ -51,7 +51,8 @@ func RunSome(t *testing.T, open func(t *testing.T) persistence.Store) {
 
 // run runs every nth case.
 func run(t *testing.T, open func(t *testing.T) persistence.Store, nth int) {
-	cases := slices.Concat(creating, remembering, nesting, living, commanding, sharing, telling, listing, guaranteeing, stepping, removing, modelled(), defining, rewinding)
+	cases := slices.Concat(creating, remembering, nesting, living, commanding, sharing, telling, listing,
+		guaranteeing, stepping, removing, modelled(), defining, rewinding)
 	s := open(t) // a store without bytes has none to spoil
 	if _, err := s.Scrub(t.Context(), "fix-20261121T100000", scrub, alone); !errors.Is(err, errors.ErrUnsupported) {
 		cases = append(cases, scrubbing...)
@@ -155,7 +156,8 @@ func (t *T) event(kind string, fields ...any) fsm.Event {
 // enter is a checkpoint before the action of a step.
 func (t *T) enter(s *fsm.Snapshot) *fsm.Batch {
 	return &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{
-		t.event(fsm.EventStateEnter, "state", s.Current, "iteration", int64(s.Step)), t.event(fsm.EventActionStart, "action", "true"),
+		t.event(fsm.EventStateEnter, "state", s.Current, "iteration", int64(s.Step)),
+		t.event(fsm.EventActionStart, "action", "true"),
 	}}
 }
 
@@ -170,7 +172,10 @@ func (t *T) output(lines ...string) *fsm.Batch {
 // ended is the last batch of a run.
 func (t *T) ended(s *fsm.Snapshot, by string) *fsm.Batch {
 	s.Outcome = &fsm.Outcome{TerminatedBy: by, FinalState: s.Current, Steps: s.Step}
-	return &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{t.event(fsm.EventLoopComplete, "terminated_by", by)}}
+	return &fsm.Batch{
+		Snapshot: s, Checkpoint: true,
+		Events: []fsm.Event{t.event(fsm.EventLoopComplete, "terminated_by", by)},
+	}
 }
 
 // crashed makes a run that recorded n steps and whose owner released it without an end.
@@ -312,10 +317,12 @@ func (t *T) sameFields(in string, g, w reflect.Value) {
 				continue
 			}
 			for i := range x {
-				t.sameFields(fmt.Sprintf("%s[%d].", name, i), reflect.ValueOf(x[i]).Elem(), reflect.ValueOf(y[i]).Elem())
+				t.sameFields(fmt.Sprintf("%s[%d].", name, i), reflect.ValueOf(x[i]).Elem(),
+					reflect.ValueOf(y[i]).Elem())
 			}
 		case *value.Map:
-			if y := b.Interface().(*value.Map); string(value.AppendJSON(nil, orEmpty(x))) != string(value.AppendJSON(nil, orEmpty(y))) {
+			if y := b.Interface().(*value.Map); string(value.AppendJSON(nil, orEmpty(x))) !=
+				string(value.AppendJSON(nil, orEmpty(y))) {
 				t.Errorf("%s = %s, want %s", name, value.AppendJSON(nil, x), value.AppendJSON(nil, y))
 			}
 		case time.Time:

@@ -59,7 +59,23 @@ var nesting = []test{
 		}
 		one, two, three, four := begun("#1"), begun("#2"), begun("lint"), begun("#4")
 		for i, list := range [][]*fsm.BranchMemory{
-			{one}, {one, two}, {two}, {two, three}, {three, four}, {ended("lint"), four}, {ended("lint"), four, one}, {four}, {one, four}, {four, one}, {two}, nil, {one, two, three}, {two}, {ended("#2")}, {two}, nil,
+			{one},
+			{one, two},
+			{two},
+			{two, three},
+			{three, four},
+			{ended("lint"), four},
+			{ended("lint"), four, one},
+			{four},
+			{one, four},
+			{four, one},
+			{two},
+			nil,
+			{one, two, three},
+			{two},
+			{ended("#2")},
+			{two},
+			nil,
 		} {
 			top.Branches = list
 			for _, b := range list {
@@ -143,8 +159,12 @@ var nesting = []test{
 			t.record(k, t.enter(got))
 			t.memory(j.Run().ID, top)
 			if all[3].Step == 6 {
-				got.Outcome, all[0].Outcome = &fsm.Outcome{TerminatedBy: fsm.EndInterrupted}, &fsm.Outcome{TerminatedBy: fsm.EndInterrupted}
-				t.record(k, &fsm.Batch{Snapshot: got, Checkpoint: true, Events: []fsm.Event{t.event(fsm.EventLoopComplete)}})
+				got.Outcome, all[0].Outcome = &fsm.Outcome{TerminatedBy: fsm.EndInterrupted},
+					&fsm.Outcome{TerminatedBy: fsm.EndInterrupted}
+				t.record(k, &fsm.Batch{
+					Snapshot: got, Checkpoint: true,
+					Events: []fsm.Event{t.event(fsm.EventLoopComplete)},
+				})
 			}
 			t.close(k)
 			if all[3].Step == 5 {

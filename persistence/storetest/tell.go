@@ -17,7 +17,8 @@ import (
 
 // odd are texts that a file, a statement or a protocol could take for something else.
 var odd = []string{
-	"", " ", "'; DROP TABLE runs; --", `"`, `\`, "?", "$1", "{now}", "%s", "NULL", "a\x00b", "line\nline\r\n", "\u2028", "é", "\U0001F600",
+	"", " ", "'; DROP TABLE runs; --", `"`, `\`, "?", "$1", "{now}", "%s", "NULL", "a\x00b", "line\nline\r\n",
+	"\u2028", "é", "\U0001F600",
 	"$blob", "memory", strings.Repeat("x", 10_000),
 }
 
@@ -30,7 +31,10 @@ var telling = []test{
 			s.Current, s.Previous, s.Continuation = text+"x", text, text
 			s.Captured.Set(fmt.Sprint(i, text), value.NewMap("output", text, text, text))
 			s.Messages = append(s.Messages, text)
-			b := &fsm.Batch{Snapshot: s, Checkpoint: i%2 == 0, Events: []fsm.Event{t.event(fsm.EventRoute, "to", text, "key "+text, text)}}
+			b := &fsm.Batch{
+				Snapshot: s, Checkpoint: i%2 == 0,
+				Events: []fsm.Event{t.event(fsm.EventRoute, "to", text, "key "+text, text)},
+			}
 			t.record(j, b)
 			want = append(want, string(b.Events[0].AppendJSON(nil)))
 			t.memory(j.Run().ID, s)
@@ -77,14 +81,18 @@ var telling = []test{
 			t.record(j, b)
 			t.close(j)
 			r := t.one(j.Run().ID)
-			if r.File != spec.File || r.SHA256 != text || r.Error != text || string(value.AppendJSON(nil, r.Options)) != string(value.AppendJSON(nil, spec.Options)) {
+			if r.File != spec.File || r.SHA256 != text || r.Error != text ||
+				string(value.AppendJSON(nil, r.Options)) != string(value.AppendJSON(nil, spec.Options)) {
 				t.Errorf("%q: run = %+v", text, r)
 			}
 		}
 	}},
 	{"an ID that cannot be one is not found", func(t *T) {
 		t.finished("fix", fsm.EndTerminal)
-		for _, text := range append([]string{".", "..", "/", "../fix-20261121T103405", "a/../../b", "\xff", "fix-20261121T103405\x00"}, odd...) {
+		for _, text := range append([]string{
+			".", "..", "/", "../fix-20261121T103405", "a/../../b", "\xff",
+			"fix-20261121T103405\x00",
+		}, odd...) {
 			id := persistence.ID(text)
 			_, err := t.S.Snapshot(t.ctx, id)
 			t.is(err, persistence.ErrNotFound)
@@ -137,7 +145,8 @@ var telling = []test{
 		}
 		t.close(j)
 		es := t.events(j.Run().ID, 0)
-		if len(es) != int(last) || es[2].Fields[0].Value != long || es[3000].Fields[0].Value != "line 2997" || es[last-2].Fields[0].Value != fmt.Sprint("more ", more-1) {
+		if len(es) != int(last) || es[2].Fields[0].Value != long || es[3000].Fields[0].Value != "line 2997" ||
+			es[last-2].Fields[0].Value != fmt.Sprint("more ", more-1) {
 			t.Errorf("%d events", len(es))
 		}
 		if es := t.events(j.Run().ID, last-4); len(es) != 4 || es[0].Seq != last-3 {
@@ -181,7 +190,8 @@ var telling = []test{
 		id := t.crashed("fix", 1)
 		t.must(t.S.Interrupt(t.ctx, id, start.Add(time.Hour), "its process died"))
 		for _, r := range []persistence.Run{t.one(id), t.runs(persistence.Query{Loop: "fix", Limit: 1})[0]} {
-			if r.Why != "its process died" || !r.Reconciled.Equal(start.Add(time.Hour)) || r.Status != persistence.Interrupted {
+			if r.Why != "its process died" || !r.Reconciled.Equal(start.Add(time.Hour)) ||
+				r.Status != persistence.Interrupted {
 				t.Errorf("run = %+v", r)
 			}
 		}

@@ -115,7 +115,8 @@ func (b *bench) project(loops ...string) (string, error) {
 		return "", err
 	}
 	for _, text := range loops {
-		if err := os.WriteFile(filepath.Join(project, ".loops", loopName(text)+".yaml"), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(project, ".loops", loopName(text)+".yaml"), []byte(text), 0o644); err !=
+			nil {
 			return "", err
 		}
 	}

@@ -34,7 +34,9 @@ func (b *bench) catalog() (string, error) {
 	var text strings.Builder
 	text.WriteString("fragments:\n")
 	for i := range 40 {
-		fmt.Fprintf(&text, "  gate-%d:\n    description: Runs a check of its own.\n    parameters:\n      limit: {type: integer, default: 3}\n    action_type: shell\n    timeout: 60\n    evaluate:\n      type: output_numeric\n      operator: ge\n      target: 3\n", i)
+		fmt.Fprintf(&text, "  gate-%d:\n    description: Runs a check of its own.\n    parameters:\n"+
+			"      limit: {type: integer, default: 3}\n    action_type: shell\n    timeout: 60\n    evaluate:\n"+
+			"      type: output_numeric\n      operator: ge\n      target: 3\n", i)
 	}
 	if err := os.WriteFile(filepath.Join(lib, "common.yaml"), []byte(text.String()), 0o644); err != nil {
 		return "", err
@@ -47,7 +49,8 @@ func catalogLoop(n int) string {
 	var t strings.Builder
 	fmt.Fprintf(&t, "name: loop-%03d\ndescription: |\n  Works through a list and checks what came of it.\n", n)
 	t.WriteString(strings.Repeat("  More about what it is for and who wants to run it.\n", 20))
-	t.WriteString("initial: s0\nimport: [lib/common.yaml]\nparameters:\n  goal: {type: string, default: none}\ncontext: {goal: none, limit: 3, rate: 0.5}\nmax_steps: 100\ntimeout: 3600\nstates:\n")
+	t.WriteString("initial: s0\nimport: [lib/common.yaml]\nparameters:\n  goal: {type: string, default: none}\n" +
+		"context: {goal: none, limit: 3, rate: 0.5}\nmax_steps: 100\ntimeout: 3600\nstates:\n")
 	states := catalogStates
 	if n == catalogLoops-1 {
 		states = largestStates
@@ -61,7 +64,8 @@ func catalogLoop(n int) string {
 		switch kind {
 		case 0:
 			t.WriteString("    action_type: shell\n    capture: out\n    action: |\n")
-			t.WriteString(strings.Repeat("      printf '%s\\n' \"$LOOPS_CONTEXT_GOAL\" >> \"${context.run_dir}/list.txt\" # and so on\n", 12))
+			t.WriteString(strings.Repeat("      printf '%s\\n' \"$LOOPS_CONTEXT_GOAL\" >> "+
+				"\"${context.run_dir}/list.txt\" # and so on\n", 12))
 		case 1:
 			fmt.Fprintf(&t, "    fragment: gate-%d\n    with: {limit: 4}\n    action: |\n", (n+s)%40)
 			t.WriteString(strings.Repeat("      wc -l < \"${context.run_dir}/list.txt\"\n", 10))
@@ -94,7 +98,8 @@ func largeLoop() string {
 	var t strings.Builder
 	t.WriteString("name: large\ndescription: Has very many states.\ninitial: s0\nstates:\n")
 	for s := range largeStates {
-		fmt.Fprintf(&t, "  s%d: {action: \"echo ${context.run_dir}\", capture: c%d, on_yes: s%d, on_no: end, on_error: end}\n", s, s%100, (s+1)%largeStates)
+		fmt.Fprintf(&t, "  s%d: {action: \"echo ${context.run_dir}\", capture: c%d, on_yes: s%d, on_no: end, "+
+			"on_error: end}\n", s, s%100, (s+1)%largeStates)
 	}
 	t.WriteString("  end: {terminal: true}\n")
 	return t.String()

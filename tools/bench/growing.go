@@ -42,7 +42,8 @@ func capturesOf(states int, capture bool) string {
 		if capture {
 			name = fmt.Sprintf("capture: c%d, ", s)
 		}
-		fmt.Fprintf(&t, "  s%d: {action: yes some text that fills a line of output | head -c 8192, %snext: s%d}\n", s, name, s+1)
+		fmt.Fprintf(&t, "  s%d: {action: yes some text that fills a line of output | head -c 8192, %snext: s%d}\n", s,
+			name, s+1)
 	}
 	fmt.Fprintf(&t, "  s%d: {terminal: true}\n", states)
 	return t.String()

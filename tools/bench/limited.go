@@ -33,7 +33,8 @@ const guardedSteps = 40
 // guarded is what a step takes longer in a project with so many files that are at rest, where a guard looks at what it
 // changed and snapshots keep it.
 func (b *bench) guarded(files int) (float64, error) {
-	guarded := strings.Replace(changingLoop, "name: changing\n", "name: guarded\nguard: {no_delete: true}\nsnapshots: git\n", 1)
+	guarded := strings.Replace(changingLoop, "name: changing\n",
+		"name: guarded\nguard: {no_delete: true}\nsnapshots: git\n", 1)
 	project, err := b.project(changingLoop, guarded)
 	if err != nil {
 		return 0, err
@@ -41,11 +42,16 @@ func (b *bench) guarded(files int) (float64, error) {
 	defer os.RemoveAll(project)
 	for i := range files {
 		name := filepath.Join(project, fmt.Sprintf("d%03d", i/50), fmt.Sprintf("f%d", i))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, fmt.Append(nil, "file ", i, "\n"), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+			os.WriteFile(name, fmt.Append(nil, "file ", i, "\n"), 0o644)); err != nil {
 			return 0, err
 		}
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A", "--", "d*"}, {"-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-q", "-m", "base"}} {
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"add", "-A", "--", "d*"},
+		{"-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-q", "-m", "base"},
+	} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = project
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -64,7 +64,8 @@ func run(bin, only, update, front string, rounds int, long bool) (err error) {
 	}
 	defer os.RemoveAll(dir)
 
-	machine := fmt.Sprintf("%s/%s, %d cores, kernel %s, %s, medians of %d rounds", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), kernel(), runtime.Version(), rounds)
+	machine := fmt.Sprintf("%s/%s, %d cores, kernel %s, %s, medians of %d rounds", runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), kernel(), runtime.Version(), rounds)
 	fmt.Print(machine, "\n\n")
 	fmt.Println("| what | target | measured | bare spawns | |")
 	fmt.Println("|---|---|---|---|---|")
@@ -89,7 +90,8 @@ func run(bin, only, update, front string, rounds int, long bool) (err error) {
 			verdict = "MISSED"
 		}
 		taken = append(taken, result{m, m.unit.text(got), got > m.limit, false})
-		fmt.Printf("| %s | ≤ %s | %s | %s | %s |\n", m.name, m.unit.text(m.limit), m.unit.text(got), m.unit.ratio(got, spawn), verdict)
+		fmt.Printf("| %s | ≤ %s | %s | %s | %s |\n", m.name, m.unit.text(m.limit), m.unit.text(got),
+			m.unit.ratio(got, spawn), verdict)
 	}
 	if update != "" {
 		err = updateTable(update, machine, taken)

@@ -45,7 +45,8 @@ states:
 
 const manyLines = `for ((i = 1; i <= 20000; i++)); do echo "line $i of twenty thousand"; done`
 
-const linesLoop = "name: lines\ninitial: a\nstates:\n  a:\n    action: '" + manyLines + "'\n    next: end\n  end: {terminal: true}\n"
+const linesLoop = "name: lines\ninitial: a\nstates:\n  a:\n    action: '" + manyLines +
+	"'\n    next: end\n  end: {terminal: true}\n"
 
 const bigOutputLoop = `name: big
 initial: a
@@ -75,9 +76,13 @@ var measures = []measure{
 		return b.shellTransition("")
 	}},
 	{"the same: SQLite", 1.35, times, func(b *bench) (float64, error) { return b.shellTransition("sqlite") }},
-	{"the same: PostgreSQL on loopback", 1.6, times, func(b *bench) (float64, error) { return b.shellTransition("postgres") }},
+	{"the same: PostgreSQL on loopback", 1.6, times, func(b *bench) (float64, error) {
+		return b.shellTransition("postgres")
+	}},
 	{"a shell transition in the sandbox workspace, over one without", 1.06, times, (*bench).sandboxed},
-	{"guard and snapshots of a step that changes a file of 1,000", 10e-3, millis, func(b *bench) (float64, error) { return b.guarded(1000) }},
+	{"guard and snapshots of a step that changes a file of 1,000", 10e-3, millis, func(b *bench) (float64, error) {
+		return b.guarded(1000)
+	}},
 	{"the same of 10,000", 40e-3, millis, func(b *bench) (float64, error) { return b.guarded(10_000) }},
 	{"a transition without an action", 20e-6, micros, func(b *bench) (float64, error) {
 		return b.perStep(decisionLoop, decisions)
@@ -92,14 +97,29 @@ var measures = []measure{
 	{"the same, two at once, over xargs -P2", 1.3, times, (*bench).eachOverXargs},
 	{"for_each over 20,000 items (100,000 with -long), peak resident", 40, mega, (*bench).listPeak},
 	{"the journal of one item", 600, octets, (*bench).listJournal},
-	{"resume of that, killed at the last item, until it begins, above a bare spawn", 50e-3, millis, (*bench).listResume},
+	{
+		"resume of that, killed at the last item, until it begins, above a bare spawn", 50e-3, millis,
+		(*bench).listResume,
+	},
 	{"parallel of 3 × sleep 1, above a bare spawn", 1.05, millis, (*bench).sleeps},
-	{"signal, until the next state begins: files", 50e-3, millis, func(b *bench) (float64, error) { return b.sent("", waitingLoop, "signal", "news") }},
-	{"the same: SQLite", 200e-3, millis, func(b *bench) (float64, error) { return b.sent("sqlite", waitingLoop, "signal", "news") }},
-	{"the same: PostgreSQL", 200e-3, millis, func(b *bench) (float64, error) { return b.sent("postgres", waitingLoop, "signal", "news") }},
-	{"answer, until the next state begins: files", 50e-3, millis, func(b *bench) (float64, error) { return b.sent("", askingLoop, "answer", "good") }},
-	{"the same: SQLite", 200e-3, millis, func(b *bench) (float64, error) { return b.sent("sqlite", askingLoop, "answer", "good") }},
-	{"the same: PostgreSQL", 200e-3, millis, func(b *bench) (float64, error) { return b.sent("postgres", askingLoop, "answer", "good") }},
+	{"signal, until the next state begins: files", 50e-3, millis, func(b *bench) (float64, error) {
+		return b.sent("", waitingLoop, "signal", "news")
+	}},
+	{"the same: SQLite", 200e-3, millis, func(b *bench) (float64, error) {
+		return b.sent("sqlite", waitingLoop, "signal", "news")
+	}},
+	{"the same: PostgreSQL", 200e-3, millis, func(b *bench) (float64, error) {
+		return b.sent("postgres", waitingLoop, "signal", "news")
+	}},
+	{"answer, until the next state begins: files", 50e-3, millis, func(b *bench) (float64, error) {
+		return b.sent("", askingLoop, "answer", "good")
+	}},
+	{"the same: SQLite", 200e-3, millis, func(b *bench) (float64, error) {
+		return b.sent("sqlite", askingLoop, "answer", "good")
+	}},
+	{"the same: PostgreSQL", 200e-3, millis, func(b *bench) (float64, error) {
+		return b.sent("postgres", askingLoop, "answer", "good")
+	}},
 	{"submit, until a worker begins the run, median of 20", 0.1, millis, (*bench).submitted},
 	{"a shell transition of a run that a worker carries, over one of run", 1.1, times, (*bench).carried},
 	{"a worker is killed, until another one has its run, lease 6 s", 4, millis, (*bench).workerKilled},
@@ -119,7 +139,9 @@ var measures = []measure{
 	}},
 	{"a prompt, durable, above its host alone", 15e-3, millis, (*bench).promptAbove},
 	{"100 MB of stream of a host, peak resident", 40, mega, (*bench).promptPeak},
-	{"a hundred thousand transitions, peak resident", 20, mega, func(b *bench) (float64, error) { return b.longRun(100_000) }},
+	{"a hundred thousand transitions, peak resident", 20, mega, func(b *bench) (float64, error) {
+		return b.longRun(100_000)
+	}},
 	{"a million transitions, peak resident", 20, mega, func(b *bench) (float64, error) {
 		if !b.long {
 			return 0, &missingError{"it takes 20 seconds each time: -long", true}
@@ -142,19 +164,30 @@ var measures = []measure{
 	{"history, newest 20 of 10,000 runs", 12e-3, millis, func(b *bench) (float64, error) {
 		return b.inArchive(10_000, "history", "one", "--limit", "20")
 	}},
-	{"history, newest 20 of 1,000 runs with two captures of 50 KB each", 15e-3, millis, func(b *bench) (float64, error) {
-		return b.besideLarge("history", "one", "--limit", "20")
-	}},
+	{
+		"history, newest 20 of 1,000 runs with two captures of 50 KB each", 15e-3, millis,
+		func(b *bench) (float64, error) {
+			return b.besideLarge("history", "one", "--limit", "20")
+		},
+	},
 	{"list --running, beside those", 15e-3, millis, func(b *bench) (float64, error) {
 		return b.besideLarge("list", "--running")
 	}},
 	{"list, beside 10,000 runs", 15e-3, millis, func(b *bench) (float64, error) {
 		return b.inArchive(10_000, "list")
 	}},
-	{"status of a loop with 1,000 runs: files", 15e-3, millis, func(b *bench) (float64, error) { return b.inArchive(1000, "status", "one") }},
-	{"list --running, beside 1,000 runs: files", 15e-3, millis, func(b *bench) (float64, error) { return b.inArchive(1000, "list", "--running") }},
-	{"status of a loop with 1,000 runs: SQLite", 15e-3, millis, func(b *bench) (float64, error) { return b.inDatabase(1000, "status", "one") }},
-	{"list --running, beside 1,000 runs: SQLite", 15e-3, millis, func(b *bench) (float64, error) { return b.inDatabase(1000, "list", "--running") }},
+	{"status of a loop with 1,000 runs: files", 15e-3, millis, func(b *bench) (float64, error) {
+		return b.inArchive(1000, "status", "one")
+	}},
+	{"list --running, beside 1,000 runs: files", 15e-3, millis, func(b *bench) (float64, error) {
+		return b.inArchive(1000, "list", "--running")
+	}},
+	{"status of a loop with 1,000 runs: SQLite", 15e-3, millis, func(b *bench) (float64, error) {
+		return b.inDatabase(1000, "status", "one")
+	}},
+	{"list --running, beside 1,000 runs: SQLite", 15e-3, millis, func(b *bench) (float64, error) {
+		return b.inDatabase(1000, "list", "--running")
+	}},
 	{"attach, until it shows a running run", 100e-3, millis, (*bench).attach},
 	{"report of 10,000 steps", 1, millis, (*bench).report},
 	{"the page of that report", 5, mega, (*bench).reportSize},
@@ -164,15 +197,23 @@ var measures = []measure{
 	{"the same, the first time after a run ended", 150e-3, millis, func(b *bench) (float64, error) {
 		return b.afterRun(100_000, "history", "one", "--limit", "20")
 	}},
-	{"watch, 20 running runs, of one core: files", 3, share, func(b *bench) (float64, error) { return b.watchShare("") }},
+	{"watch, 20 running runs, of one core: files", 3, share, func(b *bench) (float64, error) {
+		return b.watchShare("")
+	}},
 	{"the same: in SQLite", 3, share, func(b *bench) (float64, error) { return b.watchShare("sqlite") }},
 	{"the same: in PostgreSQL", 3, share, func(b *bench) (float64, error) { return b.watchShare("postgres") }},
-	{"100 runs that wait in the queue, of one core: files", 0.5, share, func(b *bench) (float64, error) { return b.queueShare("") }},
+	{"100 runs that wait in the queue, of one core: files", 0.5, share, func(b *bench) (float64, error) {
+		return b.queueShare("")
+	}},
 	{"the same, in SQLite", 0.5, share, func(b *bench) (float64, error) { return b.queueShare("sqlite") }},
 	{"validate, 106 loops", 150e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog() }},
 	{"validate, one of them", 12e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog("loop-007") }},
-	{"validate, the largest of them (160 states, 115 KB)", 12e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog("loop-105") }},
-	{"validate, a loop that runs itself twice", 50e-3, millis, func(b *bench) (float64, error) { return b.validate(recursive) }},
+	{"validate, the largest of them (160 states, 115 KB)", 12e-3, millis, func(b *bench) (float64, error) {
+		return b.validateCatalog("loop-105")
+	}},
+	{"validate, a loop that runs itself twice", 50e-3, millis, func(b *bench) (float64, error) {
+		return b.validate(recursive)
+	}},
 	{"validate, 10,000 states", 300e-3, millis, func(b *bench) (float64, error) { return b.validate(largeLoop()) }},
 }
 

@@ -30,7 +30,8 @@ func (b *bench) peakOfPast(args ...string) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if _, err := b.program(project, "run", "decision", "--max-steps", strconv.Itoa(manySteps), "--quiet"); err != nil {
+		if _, err := b.program(project, "run", "decision", "--max-steps", strconv.Itoa(manySteps), "--quiet"); err !=
+			nil {
 			return 0, err
 		}
 		b.pastDir = project

@@ -158,7 +158,8 @@ func copyFile(from, to string) error {
 const deadRuns = 1000
 
 // A run whose action records when it began.
-const beginLoop = "name: begin\ninitial: a\nstates:\n  a: {action: 'date +%s%N > began', next: end}\n  end: {terminal: true}\n"
+const beginLoop = "name: begin\ninitial: a\nstates:\n  a: {action: 'date +%s%N > began', next: end}\n" +
+	"  end: {terminal: true}\n"
 
 // beginBesideDead is the time until the first action of a run starts in a project where that many runs died.
 // They are made once and copied each time.
@@ -270,7 +271,8 @@ func (b *bench) resume() (float64, error) {
 			return 0, err
 		}
 		var exit *exec.ExitError
-		if _, err := b.program(project, "run", "grow", "--quiet"); !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() {
+		if _, err := b.program(project, "run", "grow", "--quiet"); !errors.As(err, &exit) ||
+			!exit.Sys().(syscall.WaitStatus).Signaled() {
 			return 0, fmt.Errorf("the run that was to die: %w", err)
 		}
 		b.grown = project

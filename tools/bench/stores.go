@@ -24,7 +24,8 @@ func (b *bench) store(name string) ([]string, error) {
 			}
 			b.postgres = s
 		}
-		return []string{"--store", fmt.Sprintf("postgres://loops@127.0.0.1:%d/postgres?sslmode=disable", b.postgres.Port)}, nil
+		return []string{"--store", fmt.Sprintf("postgres://loops@127.0.0.1:%d/postgres?sslmode=disable",
+			b.postgres.Port)}, nil
 	}
 	return nil, nil
 }

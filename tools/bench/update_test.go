@@ -55,8 +55,11 @@ func TestReadmeNumbers(t *testing.T) {
 func TestUpdateTable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "doc.md")
-	const before, after = "# a\n\n| what | target | measured |\n|---|---|---|\n| other | | |\n\nMeasured on this.\n\n## Numbers\n\nMeasured on A.\ntext\n\n" + tableHead, "\nmore | text\n\n| x |\n"
-	if err := os.WriteFile(path, []byte(before+"| old | ≤ 1 | 2 |\n| older | | |\n| long | ≤ 20.0 MB | **32.0 MB** |\n"+after), 0o600); err != nil {
+	const before, after = "# a\n\n| what | target | measured |\n|---|---|---|\n| other | | |\n\nMeasured on this.\n" +
+		"\n## Numbers\n\nMeasured on A.\ntext\n\n" + tableHead, "\nmore | text\n\n| x |\n"
+	if err := os.WriteFile(path,
+		[]byte(before+"| old | ≤ 1 | 2 |\n| older | | |\n| long | ≤ 20.0 MB | **32.0 MB** |\n"+after),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	taken := []result{
@@ -70,7 +73,9 @@ func TestUpdateTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := os.ReadFile(path)
-	want := strings.Replace(before, "Measured on A.", "Measured on B.", 1) + "| fast | ≤ 15.0 ms | 10.0 ms |\n| slow | ≤ 1.30× | **1.31×** |\n| absent | ≤ 20.0 MB | not measured |\n| long | ≤ 20.0 MB | **32.0 MB** |\n| new | ≤ 20.0 MB | not measured |\n" + after
+	want := strings.Replace(before, "Measured on A.", "Measured on B.", 1) +
+		"| fast | ≤ 15.0 ms | 10.0 ms |\n| slow | ≤ 1.30× | **1.31×** |\n| absent | ≤ 20.0 MB | not measured |\n" +
+		"| long | ≤ 20.0 MB | **32.0 MB** |\n| new | ≤ 20.0 MB | not measured |\n" + after
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -84,7 +89,10 @@ func TestUpdateTable(t *testing.T) {
 	if got, _ := os.ReadFile(path); string(got) != strings.Replace(front, "12.0 ms", "10.0 ms", 1) {
 		t.Errorf("got\n%s", got)
 	}
-	for doc, want := range map[string]string{"# a\n": "has no section Numbers", "\n## Numbers\n\n| a | b |\n": "has no table"} {
+	for doc, want := range map[string]string{
+		"# a\n":                       "has no section Numbers",
+		"\n## Numbers\n\n| a | b |\n": "has no table",
+	} {
 		if _, _, _, err := cutTable(doc); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", doc, err, want)
 		}

@@ -127,7 +127,8 @@ func (m *mutant) overlay(dir string) (path string, err error) {
 		return "", fmt.Errorf("its lines are in %s %d times", m.file, n)
 	}
 	changed := filepath.Join(dir, "changed.go")
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), join(m.old), join(m.new), 1)), 0o600); err != nil {
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), join(m.old), join(m.new), 1)), 0o600); err !=
+		nil {
 		return "", err
 	}
 	file, err := filepath.Abs(m.file)
@@ -150,7 +151,8 @@ func noticed(overlay string) (string, error) {
 	for _, p := range packages {
 		binary := filepath.Join(filepath.Dir(overlay), "mutant.test")
 		// without optimizing: most of the time goes into compiling
-		out, err := exec.Command("go", "test", "-c", "-o", binary, "-overlay", overlay, "-vet=off", "-gcflags=loops/...=-N -l", p).CombinedOutput()
+		out, err := exec.Command("go", "test", "-c", "-o", binary, "-overlay", overlay, "-vet=off",
+			"-gcflags=loops/...=-N -l", p).CombinedOutput()
 		if err != nil {
 			return "", fmt.Errorf("%w\n%s", err, out)
 		}

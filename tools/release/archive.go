@@ -83,7 +83,10 @@ func writeTar(w io.Writer, date time.Time, members []member) error {
 		if err != nil {
 			return err
 		}
-		if err := archive.WriteHeader(&tar.Header{Name: m.name, Mode: m.mode, Size: int64(len(content)), ModTime: date, Format: tar.FormatUSTAR}); err != nil {
+		if err := archive.WriteHeader(&tar.Header{
+			Name: m.name, Mode: m.mode, Size: int64(len(content)),
+			ModTime: date, Format: tar.FormatUSTAR,
+		}); err != nil {
 			return err
 		}
 		if _, err := archive.Write(content); err != nil {

@@ -37,7 +37,10 @@ func (r *release) bill(context.Context) error {
 	for _, ref := range refs {
 		components = append(components, modules[ref])
 	}
-	self := component{Type: "application", Ref: "loops", Name: "loops", Version: r.version, Purl: "pkg:golang/loops@" + r.version}
+	self := component{
+		Type: "application", Ref: "loops", Name: "loops", Version: r.version,
+		Purl: "pkg:golang/loops@" + r.version,
+	}
 	text, err := json.MarshalIndent(bom{
 		Format: "CycloneDX", Spec: "1.6", Version: 1,
 		Metadata:     metadata{Timestamp: r.date.Format(time.RFC3339), Component: self},

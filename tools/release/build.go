@@ -68,10 +68,15 @@ func output(ctx context.Context, env []string, name string, args ...string) ([]b
 // the build id of the linker and the state of the clone, which -X passes.
 func (r *release) programs(ctx context.Context) error {
 	const pkg = "loops/cmd/loops/cli."
-	ld := fmt.Sprintf("-s -w -buildid= -X %sversion=%s -X %scommit=%s -X %sdate=%s", pkg, r.version, pkg, r.commit, pkg, r.date.Format(time.RFC3339))
+	ld := fmt.Sprintf("-s -w -buildid= -X %sversion=%s -X %scommit=%s -X %sdate=%s", pkg, r.version, pkg, r.commit,
+		pkg, r.date.Format(time.RFC3339))
 	for _, t := range r.targets {
-		env := []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOWORK=off"}
-		if _, err := output(ctx, env, "go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", ld, "-o", r.program(t), "./cmd/loops"); err != nil {
+		env := []string{
+			"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=",
+			"GOWORK=off",
+		}
+		if _, err := output(ctx, env, "go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", ld,
+			"-o", r.program(t), "./cmd/loops"); err != nil {
 			return err
 		}
 	}
@@ -84,7 +89,8 @@ func (r *release) documents(ctx context.Context) error {
 	program := r.program(target{runtime.GOOS, runtime.GOARCH})
 	if _, err := os.Stat(program); err != nil {
 		program = filepath.Join(r.work, "own")
-		if _, err := output(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-ldflags", "-X loops/cmd/loops/cli.version="+r.version, "-o", program, "./cmd/loops"); err != nil {
+		if _, err := output(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-ldflags",
+			"-X loops/cmd/loops/cli.version="+r.version, "-o", program, "./cmd/loops"); err != nil {
 			return err
 		}
 	}

@@ -49,8 +49,14 @@ func (r *release) image(ctx context.Context) error {
 		}
 		manifests = append(manifests, d)
 	}
-	index := map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": manifests}
-	for name, v := range map[string]any{"index.json": index, "oci-layout": map[string]any{"imageLayoutVersion": "1.0.0"}} {
+	index := map[string]any{
+		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+		"manifests": manifests,
+	}
+	for name, v := range map[string]any{
+		"index.json": index,
+		"oci-layout": map[string]any{"imageLayoutVersion": "1.0.0"},
+	} {
 		text, err := jsonText(v)
 		if err != nil {
 			return err
@@ -73,7 +79,8 @@ func (r *release) image(ctx context.Context) error {
 // imageRoot fills a folder with the files of the image.
 func (r *release) imageRoot(ctx context.Context, t target, root string) error {
 	env := []string{"SOURCE_DATE_EPOCH=" + strconv.FormatInt(r.date.Unix(), 10)}
-	if _, err := output(ctx, env, "mmdebstrap", "--mode=auto", "--variant=extract", "--format=directory", "--architectures="+t.arch,
+	if _, err := output(ctx, env, "mmdebstrap", "--mode=auto", "--variant=extract", "--format=directory",
+		"--architectures="+t.arch,
 		"--include="+imagePackages, "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr", imageSuite, root); err != nil {
 		return err
 	}
@@ -83,11 +90,13 @@ func (r *release) imageRoot(ctx context.Context, t target, root string) error {
 		return err
 	}
 	for name, text := range map[string]string{
-		"etc/passwd":                         "root:x:0:0:root:/root:/bin/bash\nloops:x:" + imageUser + ":" + imageUser + "::/home/loops:/bin/bash\n",
-		"etc/group":                          "root:x:0:\nloops:x:" + imageUser + ":\n",
-		"etc/ssl/certs/ca-certificates.crt":  certificates,
-		"etc/gitconfig":                      "[safe]\n\tdirectory = *\n",
-		"usr/share/doc/loops/copyright.note": "The programs of Debian in this image have their licences in /usr/share/doc.\n",
+		"etc/passwd": "root:x:0:0:root:/root:/bin/bash\nloops:x:" + imageUser + ":" +
+			imageUser + "::/home/loops:/bin/bash\n",
+		"etc/group":                         "root:x:0:\nloops:x:" + imageUser + ":\n",
+		"etc/ssl/certs/ca-certificates.crt": certificates,
+		"etc/gitconfig":                     "[safe]\n\tdirectory = *\n",
+		"usr/share/doc/loops/copyright.note": "The programs of Debian in this image have their licences in " +
+			"/usr/share/doc.\n",
 	} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // of an image
@@ -165,11 +174,19 @@ func (r *release) manifest(t target, root, blobs string) (any, error) {
 		"created": created, "architecture": t.arch, "os": t.os,
 		"config": map[string]any{
 			"User": imageUser + ":" + imageUser, "WorkingDir": "/work", "Entrypoint": []string{"/usr/bin/loops"},
-			"Env":    []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/loops", "LANG=C.UTF-8"},
-			"Labels": map[string]string{"org.opencontainers.image.version": r.version, "org.opencontainers.image.revision": r.commit, "org.opencontainers.image.licenses": license},
+			"Env": []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/loops", "LANG=C.UTF-8"},
+			"Labels": map[string]string{
+				"org.opencontainers.image.version":  r.version,
+				"org.opencontainers.image.revision": r.commit, "org.opencontainers.image.licenses": license,
+			},
 		},
-		"rootfs":  map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + hex.EncodeToString(plain.Sum(nil))}},
-		"history": []any{map[string]any{"created": created, "comment": "loops " + r.version + " over Debian " + imageSuite}},
+		"rootfs": map[string]any{
+			"type":     "layers",
+			"diff_ids": []string{"sha256:" + hex.EncodeToString(plain.Sum(nil))},
+		},
+		"history": []any{
+			map[string]any{"created": created, "comment": "loops " + r.version + " over Debian " + imageSuite},
+		},
 	})
 	if err != nil {
 		return nil, err

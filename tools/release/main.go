@@ -56,16 +56,19 @@ func run(ctx context.Context, args []string) error {
 	r := release{}
 	flags.StringVar(&r.out, "out", "dist", "the `folder` to fill; what is in it is removed")
 	flags.StringVar(&r.url, "url", os.Getenv("RELEASE_URL"), "where the files will be found, a `URL`")
-	flags.StringVar(&r.version, "version", "", "the version (default: the tag of the commit, or 0.0.0 with its date and hash)")
+	flags.StringVar(&r.version, "version", "", "the version (default: the tag of the commit, or 0.0.0 with its "+
+		"date and hash)")
 	flags.StringVar(&r.nfpm, "nfpm", "bin/nfpm", "the `program` that makes packages")
 	only := flags.String("only", "", "`platforms` to build for, as in linux/amd64,darwin/arm64 (default: all)")
-	image := flags.Bool("image", false, "make the image for containers, too; it needs mmdebstrap and a mirror of Debian")
+	image := flags.Bool("image", false, "make the image for containers, too; it needs mmdebstrap and a "+
+		"mirror of Debian")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if r.url == "" {
 		r.url = noHome
-		fmt.Fprintf(os.Stderr, "release: RELEASE_URL is not set: the cask and install.sh name %s, which does not exist\n", noHome)
+		fmt.Fprintf(os.Stderr, "release: RELEASE_URL is not set: the cask and install.sh name %s, which "+
+			"does not exist\n", noHome)
 	}
 	if err := r.choose(*only); err != nil {
 		return err

@@ -34,7 +34,8 @@ func (r *release) packages(ctx context.Context) error {
 		}
 		for _, kind := range []string{"deb", "rpm"} {
 			env := []string{"SOURCE_DATE_EPOCH=" + strconv.FormatInt(r.date.Unix(), 10)}
-			if _, err := output(ctx, env, r.nfpm, "package", "--config", path, "--packager", kind, "--target", r.name("_linux_"+t.arch+"."+kind)); err != nil {
+			if _, err := output(ctx, env, r.nfpm, "package", "--config", path, "--packager", kind, "--target",
+				r.name("_linux_"+t.arch+"."+kind)); err != nil {
 				return fmt.Errorf("%w\n(make release builds %s)", err, r.nfpm)
 			}
 		}
@@ -69,8 +70,9 @@ func (r *release) packageConfig(t target) ([]byte, error) {
 	return yaml.Marshal(map[string]any{
 		"name": "loops", "arch": t.arch, "platform": "linux", "version": r.version, "mtime": date,
 		"section": "utils", "priority": "optional", "maintainer": "loops", "homepage": r.url,
-		"description": "run state machines written in YAML until they are done\nEvery step is recorded, so that a run that was killed is resumed where it was.",
-		"depends":     []string{"bash"}, "recommends": []string{"git"},
+		"description": "run state machines written in YAML until they are done\n" +
+			"Every step is recorded, so that a run that was killed is resumed where it was.",
+		"depends": []string{"bash"}, "recommends": []string{"git"},
 		"contents": contents,
 	})
 }
@@ -79,7 +81,10 @@ func file(from, to string, mode os.FileMode, date string) map[string]any {
 	if abs, err := filepath.Abs(from); err == nil {
 		from = abs
 	}
-	return map[string]any{"src": from, "dst": to, "file_info": map[string]any{"mode": int(mode), "owner": "root", "group": "root", "mtime": date}}
+	return map[string]any{
+		"src": from, "dst": to,
+		"file_info": map[string]any{"mode": int(mode), "owner": "root", "group": "root", "mtime": date},
+	}
 }
 
 // npmArch and npmOS are the names that npm has for platforms.
@@ -93,16 +98,19 @@ func (r *release) npm(context.Context) error {
 		name := npmName + "-" + t.os + "-" + npmArch[t.arch]
 		optional[name] = r.version
 		manifest := map[string]any{
-			"name": name, "version": r.version, "description": "The program loops for " + t.String(), "license": license,
-			"os": []string{t.os}, "cpu": []string{npmArch[t.arch]}, "files": []string{"bin"},
+			"name": name, "version": r.version, "description": "The program loops for " + t.String(),
+			"license": license,
+			"os":      []string{t.os}, "cpu": []string{npmArch[t.arch]}, "files": []string{"bin"},
 		}
 		if err := r.npmTarball(name, manifest, member{"package/bin/loops", r.program(t), 0o755}); err != nil {
 			return err
 		}
 	}
 	manifest := map[string]any{
-		"name": npmName, "version": r.version, "description": "Run state machines written in YAML until they are done", "license": license,
-		"bin": map[string]string{"loops": "bin/loops.js"}, "files": []string{"bin"}, "engines": map[string]string{"node": ">=18"},
+		"name": npmName, "version": r.version,
+		"description": "Run state machines written in YAML until they are done", "license": license,
+		"bin": map[string]string{"loops": "bin/loops.js"}, "files": []string{"bin"},
+		"engines":              map[string]string{"node": ">=18"},
 		"optionalDependencies": optional,
 	}
 	return r.npmTarball(npmName, manifest, member{"package/bin/loops.js", "tools/release/npm/loops.js", 0o755})

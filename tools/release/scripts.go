@@ -25,7 +25,10 @@ func (r *release) scripts(context.Context) error {
 	if err := os.WriteFile(filepath.Join(r.out, "install.sh"), []byte(told), 0o755); err != nil { //nolint:gosec // a program
 		return err
 	}
-	latest, err := jsonText(map[string]any{"version": r.version, "commit": r.commit, "date": r.date.Format(time.RFC3339), "url": r.url})
+	latest, err := jsonText(map[string]any{
+		"version": r.version, "commit": r.commit,
+		"date": r.date.Format(time.RFC3339), "url": r.url,
+	})
 	if err != nil {
 		return err
 	}
@@ -56,7 +59,10 @@ func (r *release) cask() error {
 		names = append(names, filepath.Base(p))
 	}
 	var b strings.Builder
-	if err := caskText.Execute(&b, map[string]any{"Version": r.version, "URL": r.url, "Archs": archs, "Pages": names}); err != nil {
+	if err := caskText.Execute(&b, map[string]any{
+		"Version": r.version, "URL": r.url, "Archs": archs,
+		"Pages": names,
+	}); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(r.out, "loops.rb"), []byte(b.String()), 0o644) //nolint:gosec // of a release

@@ -1,6 +1,9 @@
 // Command testlog reads logs of go test -v and prints what a reader of thousands of lines wants of them.
 //
-//	testlog failures FILE...       what the failed tests printed, and all that no test printed; of a package whose process ended before its tests, what those had printed
+//	testlog failures FILE...       what the failed tests printed, and all that no test printed; of a package
+//
+// whose process ended before its tests, what those had printed
+//
 //	testlog skips FILE...          each reason for which tests were skipped, with their names
 //	testlog slowest [-n N] FILE... the N slowest packages, tests, and tests inside tests; default: 10
 //	testlog count FILE...          how many tests passed, failed and were skipped
@@ -121,7 +124,10 @@ func (l *testLog) read(r io.Reader) error {
 			if m[2] == test {
 				test = ""
 			}
-			l.tests = append(l.tests, entry{name: m[2], result: m[1], seconds: seconds(m[3]), lines: printed[m[2]], at: len(l.stray)})
+			l.tests = append(l.tests, entry{
+				name: m[2], result: m[1], seconds: seconds(m[3]), lines: printed[m[2]],
+				at: len(l.stray),
+			})
 		} else if m := packageEnded.FindStringSubmatch(line); m != nil {
 			e := entry{name: m[2], result: "PASS", seconds: seconds(m[3]), at: len(l.stray)}
 			if m[1] == "FAIL" {

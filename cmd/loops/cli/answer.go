@@ -42,7 +42,10 @@ there.` +
 			for _, pair := range fields {
 				name, text, ok := strings.Cut(pair, "=")
 				if !ok || said.Choice == "" {
-					return usageError{fmt.Sprintf("--field %s: expected NAME=TEXT, and a choice", pair), "loops answer --help"}
+					return usageError{
+						fmt.Sprintf("--field %s: expected NAME=TEXT, and a choice", pair),
+						"loops answer --help",
+					}
 				}
 				said.Fields[name] = text
 			}
@@ -50,7 +53,8 @@ there.` +
 		},
 	}
 	cmd.Flags().StringArrayVar(&fields, "field", nil, "fill in a field of the question, `NAME=TEXT` (repeatable)")
-	cmd.Flags().StringVar(&said.Address, "question", "", "answer the question at this `ADDRESS`; required once the run has asked several")
+	cmd.Flags().StringVar(&said.Address, "question", "", "answer the question at this `ADDRESS`; required once the "+
+		"run has asked several")
 	cmd.Flags().BoolVarP(&said.Confirmed, "yes", "y", false, "confirm a choice that the question lists under confirm")
 	cmd.Flags().BoolVar(&said.Withdraw, "withdraw", false, "withdraw the question")
 	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print JSON")
@@ -60,7 +64,8 @@ there.` +
 func runAnswer(ctx context.Context, a *program, run string, said engine.Answer, asJSON bool) error {
 	return a.ask(func(s *app.Service) error {
 		given, err := s.Answer(ctx, run, said)
-		if errors.Is(err, engine.ErrUnconfirmed) && !asJSON && (&terminal.YesNo{In: a.In, Err: a.Err}).Ask(ctx, "Answer "+humanize.PlainLine(said.Choice)+"?") {
+		if errors.Is(err, engine.ErrUnconfirmed) && !asJSON &&
+			(&terminal.YesNo{In: a.In, Err: a.Err}).Ask(ctx, "Answer "+humanize.PlainLine(said.Choice)+"?") {
 			said.Confirmed = true
 			given, err = s.Answer(ctx, run, said)
 		}

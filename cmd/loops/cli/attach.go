@@ -33,9 +33,18 @@ with --all from its beginning. It ends when the run does, with the exit code of 
 the end. It may be in any store, and its owner on another machine.
 
 Ctrl-C ends attach, and not the run.` + exitRunHelp(exitMeaning{Code: exitInterrupted, Text: "stopped by SIGINT; or Ctrl-C ended attach, and the run is still running"},
-			exitMeaning{Code: exitTerminated, Text: "stopped by SIGTERM, also by loops stop; or SIGTERM ended attach, and the run is still running"},
-			exitMeaning{Code: exitQuit, Text: "stopped by SIGQUIT; or Ctrl-\\ ended attach, and the run is still running"},
-			exitMeaning{Code: exitHangup, Text: "stopped by SIGHUP; or the terminal went away, and the run is still running"},
+			exitMeaning{
+				Code: exitTerminated,
+				Text: "stopped by SIGTERM, also by loops stop; or SIGTERM ended attach, and the run is still running",
+			},
+			exitMeaning{
+				Code: exitQuit,
+				Text: "stopped by SIGQUIT; or Ctrl-\\ ended attach, and the run is still running",
+			},
+			exitMeaning{
+				Code: exitHangup,
+				Text: "stopped by SIGHUP; or the terminal went away, and the run is still running",
+			},
 			exitMeaning{Code: exitNotFound, Text: "no such run, or no database of runs there"}),
 		Example: `  loops attach fix
   loops attach fix-20261121T103405 --all
@@ -83,7 +92,8 @@ func runAttach(ctx context.Context, a *program, o attachOptions) error {
 	if r, err = v.Show(ctx, r, o.all); err != nil {
 		// err may be of a call to the store that the signal cut off
 		if stop, detached := errors.AsType[*fsm.Stop](context.Cause(ctx)); detached {
-			v.Print.Note(fmt.Sprintf("Detached; run %s is still running. Back to it: %s. Stop it: %s", r.ID, a.command("attach", string(r.ID)), a.command("stop", string(r.ID))))
+			v.Print.Note(fmt.Sprintf("Detached; run %s is still running. Back to it: %s. Stop it: %s", r.ID,
+				a.command("attach", string(r.ID)), a.command("stop", string(r.ID))))
 			return endedBy(stop.Signal)
 		}
 		return err
@@ -111,5 +121,8 @@ func pickAttached(ctx context.Context, f project.Finder, arg string) (persistenc
 	case 1:
 		return live[0], nil
 	}
-	return persistence.Run{}, &project.AmbiguousError{Arg: arg, What: fmt.Sprintf("%s has %d active runs", arg, len(live)), Runs: live}
+	return persistence.Run{}, &project.AmbiguousError{
+		Arg:  arg,
+		What: fmt.Sprintf("%s has %d active runs", arg, len(live)), Runs: live,
+	}
 }

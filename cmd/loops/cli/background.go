@@ -54,10 +54,14 @@ func (a *program) inBackground(ctx context.Context, view viewFlags, r engine.Req
 	case start.Queue != nil:
 		return a.queuedInBackground(p, c, start, caught, view)
 	case caught != "":
-		terminal.Say(a.Err, "loops: run %s was on record when %s came, and was stopped; resume it: %s\n", start.ID, caught, a.command("resume", start.ID))
+		terminal.Say(a.Err, "loops: run %s was on record when %s came, and was stopped; resume it: %s\n", start.ID,
+			caught, a.command("resume", start.ID))
 		return passOn(c.Wait())
 	case view.json:
-		return terminal.WriteJSON(a.out, api.Background{Instance: start.ID, RunID: start.RunID, Loop: start.Loop, PID: start.PID, Log: api.Text(start.Log)})
+		return terminal.WriteJSON(a.out, api.Background{
+			Instance: start.ID, RunID: start.RunID, Loop: start.Loop,
+			PID: start.PID, Log: api.Text(start.Log),
+		})
 	case view.quiet:
 		terminal.SayLine(a.out, start.ID)
 		return nil
@@ -73,7 +77,9 @@ func (a *program) inBackground(ctx context.Context, view viewFlags, r engine.Req
 // await returns when the run is on record, and passes on what the process says until then. A signal that comes
 // meanwhile is passed to the process, and named in caught where the run was on record all the same. The error of a
 // process that ended before has its exit code; what it said was printed.
-func await(ctx context.Context, c *worker.ChildProcess, to io.Writer) (start worker.ChildStart, caught string, err error) {
+func await(ctx context.Context, c *worker.ChildProcess, to io.Writer) (start worker.ChildStart, caught string,
+	err error,
+) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, signalEnds...)
 	defer signal.Stop(signals)
@@ -101,7 +107,8 @@ func await(ctx context.Context, c *worker.ChildProcess, to io.Writer) (start wor
 				return start, caught, endedEarly(c)
 			}
 			if err := json.Unmarshal(b, &start); err != nil {
-				return start, caught, fmt.Errorf("the process of the run (pid %d) says %q: %w", c.Cmd.Process.Pid, b, err)
+				return start, caught, fmt.Errorf("the process of the run (pid %d) says %q: %w", c.Cmd.Process.Pid, b,
+					err)
 			}
 			return start, caught, nil
 		}
@@ -112,9 +119,11 @@ func await(ctx context.Context, c *worker.ChildProcess, to io.Writer) (start wor
 func endedEarly(c *worker.ChildProcess) error {
 	switch code := c.Wait(); {
 	case succeeded(code):
-		return failure(engine.Failed, "the process of the run (pid %d) ended before anything was on record", c.Cmd.Process.Pid)
+		return failure(engine.Failed, "the process of the run (pid %d) ended before anything was on record",
+			c.Cmd.Process.Pid)
 	case c.Cmd.ProcessState.ExitCode() < 0:
-		return failureOf(code, "the process of the run (pid %d) was killed before anything was on record: %s", c.Cmd.Process.Pid, c.Cmd.ProcessState)
+		return failureOf(code, "the process of the run (pid %d) was killed before anything was on record: %s",
+			c.Cmd.Process.Pid, c.Cmd.ProcessState)
 	default:
 		return passOn(code)
 	}

@@ -17,22 +17,30 @@ import (
 )
 
 // queuedInBackground says that a run in the background waits, and continues waiting when this process has ended.
-func (a *program) queuedInBackground(p *project.Project, c *worker.ChildProcess, start worker.ChildStart, caught string, view viewFlags) error {
+func (a *program) queuedInBackground(p *project.Project, c *worker.ChildProcess, start worker.ChildStart,
+	caught string, view viewFlags,
+) error {
 	switch {
 	case caught != "":
 		terminal.Say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
 		return passOn(c.Wait())
 	case view.json:
-		return terminal.WriteJSON(a.out, api.BackgroundQueued{QueueID: start.Queue.ID, Loop: start.Loop, PID: start.PID, Log: api.Text(start.Log), For: start.Queue.Text})
+		return terminal.WriteJSON(a.out,
+			api.BackgroundQueued{
+				QueueID: start.Queue.ID, Loop: start.Loop, PID: start.PID, Log: api.Text(start.Log),
+				For: start.Queue.Text,
+			})
 	case view.quiet:
 		terminal.SayLine(a.out, start.Queue.ID)
 		return nil
 	}
-	terminal.Say(a.out, "%s.\nThe run begins in the background (pid %d) when it is its turn.\n", start.Queue.Text, start.PID)
+	terminal.Say(a.out, "%s.\nThe run begins in the background (pid %d) when it is its turn.\n", start.Queue.Text,
+		start.PID)
 	if start.Log != "" {
 		terminal.Say(a.out, "  log: %s\n", p.Short(start.Log))
 	}
-	terminal.Say(a.out, "  who waits:   %s\n  take it out: %s\n", a.command("queue list"), a.command("queue remove", start.Queue.ID[:8]))
+	terminal.Say(a.out, "  who waits:   %s\n  take it out: %s\n", a.command("queue list"),
+		a.command("queue remove", start.Queue.ID[:8]))
 	return nil
 }
 
@@ -44,7 +52,10 @@ type waitLog struct {
 
 // openWaitLog says that the run has to wait for why, and from now on writes to a log of its own, whose path it returns.
 func (d *detached) openWaitLog(q engine.Queued) string {
-	start := worker.ChildStart{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &worker.ChildWait{ID: q.Waiter.ID, Text: view.WaitsFor(q.Why)}}
+	start := worker.ChildStart{
+		Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log,
+		Queue: &worker.ChildWait{ID: q.Waiter.ID, Text: view.WaitsFor(q.Why)},
+	}
 	log, err := process.OpenLog(q.Log, logSize, logKeep, crashTo)
 	if err == nil {
 		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), humanize.Clock(d.began))

@@ -53,9 +53,13 @@ see; it is of no use without.` + exitRunHelp(),
 
 func runHandedOver(ctx context.Context, a *program) error {
 	if !worker.Piped(worker.FDReport, worker.FDRequest) {
-		return usageError{"this command is what run --background starts, and is of no use to anybody else", "loops run --help"}
+		return usageError{
+			"this command is what run --background starts, and is of no use to anybody else",
+			"loops run --help",
+		}
 	}
-	report, messages, request := os.NewFile(worker.FDReport, "report"), os.NewFile(worker.FDMessages, "messages"), os.NewFile(worker.FDRequest, "request")
+	report, messages, request := os.NewFile(worker.FDReport, "report"), os.NewFile(worker.FDMessages, "messages"),
+		os.NewFile(worker.FDRequest, "request")
 	if err := debug.SetCrashOutput(messages, debug.CrashOptions{}); err != nil {
 		return err
 	}

@@ -21,7 +21,9 @@ func newBlameCommand(a *program) *cobra.Command {
 		Long: `blame finds the step that wrote line LINE of FILE, as the file is now, and prints the run, the step, and what explain says of it:
 what its action or prompt was. It looks at the runs whose files were kept (see undo), the newest first, so it needs no commit, and a
 line that was committed since is found as well. A line that no recorded step wrote is not found: git blame says who committed it.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "the step was printed"}, exitMeaning{Code: exitFailed, Text: "git failed"}, exitMeaning{Code: exitUsage, Text: "bad command line"},
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "the step was printed"},
+				exitMeaning{Code: exitFailed, Text: "git failed"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
 				exitMeaning{Code: exitNotFound, Text: "no such line, or no step of a recorded run wrote it"},
 				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops blame main.go:12
@@ -37,7 +39,10 @@ func runBlame(ctx context.Context, a *program, arg string, asJSON bool) error {
 	at := strings.LastIndexByte(arg, ':')
 	line, err := strconv.Atoi(arg[at+1:])
 	if at <= 0 || err != nil || line < 1 {
-		return usageError{fmt.Sprintf("%q: expected a file and a line of it, such as main.go:12", arg), "loops blame --help"}
+		return usageError{
+			fmt.Sprintf("%q: expected a file and a line of it, such as main.go:12", arg),
+			"loops blame --help",
+		}
 	}
 	file, err := filepath.Abs(arg[:at])
 	if err != nil {

@@ -19,7 +19,8 @@ func (a *program) byName(root *cobra.Command, args []string) []string {
 		from = 1 // the command line that is to be completed
 	}
 	place, dir := argvFirstWord(args[from:])
-	if i := from + place; place >= 0 && (from == 0 || i < len(args)-1) && !isCommand(root, args[i]) && a.isLoop(dir, args[i]) {
+	if i := from + place; place >= 0 && (from == 0 || i < len(args)-1) && !isCommand(root, args[i]) &&
+		a.isLoop(dir, args[i]) {
 		return slices.Insert(slices.Clone(args), i, "run")
 	}
 	return args
@@ -27,7 +28,9 @@ func (a *program) byName(root *cobra.Command, args []string) []string {
 
 // isCommand reports whether a word is the name of a command, or another name of one.
 func isCommand(root *cobra.Command, word string) bool {
-	return word == "help" || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
+	return word == "help" || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool {
+		return c.Name() == word || c.HasAlias(word)
+	})
 }
 
 // isLoop reports whether a loop of the project in a directory, or of its catalog, has exactly this name; false where
@@ -44,7 +47,8 @@ func (a *program) loopsByName(root *cobra.Command) completeOffer {
 		if len(args) > 0 || word == "" {
 			return nil, completeNoFiles
 		}
-		found, _ := completeFound(completeNoFiles, app.NewCompletion(a.project, a.engineOptions()).Loops)(cmd, args, word)
+		found, _ := completeFound(completeNoFiles, app.NewCompletion(a.project, a.engineOptions()).Loops)(cmd, args,
+			word)
 		return slices.DeleteFunc(found, func(w cobra.Completion) bool {
 			name, _, _ := strings.Cut(w, "\t")
 			return isCommand(root, name)

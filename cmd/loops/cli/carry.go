@@ -160,7 +160,9 @@ func (a *program) carryRequest(ctx context.Context, view viewFlags, r engine.Req
 }
 
 // carry begins a run by start, shows it until it has ended, and returns what the exit code of the command is.
-func (a *program) carry(ctx context.Context, e *engine.Engine, view viewFlags, start func(context.Context, engine.Observer) (*engine.Run, error)) error {
+func (a *program) carry(ctx context.Context, e *engine.Engine, view viewFlags,
+	start func(context.Context, engine.Observer) (*engine.Run, error),
+) error {
 	stops := signalCatch()
 	defer stops.Release()
 	v := live.NewCarried(e.Project(), a.newPrinter(view), view.quiet, a.page(), a.refused)
@@ -197,7 +199,8 @@ func (a *program) carry(ctx context.Context, e *engine.Engine, view viewFlags, s
 			r.Stop(signalName(s))
 			r.Kill()
 		default:
-			v.Print.Note("Received " + signalName(s) + ": ending the action, then the run. Once more kills the action at once.")
+			v.Print.Note("Received " + signalName(s) + ": ending the action, then the run. Once more kills the " +
+				"action at once.")
 			r.Stop(signalName(s))
 		}
 	}, func() { v.Print.Watch(func() { result, err = r.Wait(ctx) }) })

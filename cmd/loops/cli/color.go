@@ -56,5 +56,8 @@ func (a *program) width() int {
 
 // page is where views of this command line write.
 func (a *program) page() *view.Page {
-	return &view.Page{Out: a.out, Err: a.Err, Paint: terminal.Paint(a.coloured(a.Out)), Columns: a.width(), Command: a.command, Remedy: a.remedy, Text: a.text}
+	return &view.Page{
+		Out: a.out, Err: a.Err, Paint: terminal.Paint(a.coloured(a.Out)), Columns: a.width(),
+		Command: a.command, Remedy: a.remedy, Text: a.text,
+	}
 }

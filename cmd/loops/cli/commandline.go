@@ -100,8 +100,11 @@ func argvEmptyFlag(flags *pflag.FlagSet) (empty string) {
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			given = list.GetSlice()
 		}
-		if empty == "" && (len(given) == 0 || slices.ContainsFunc(given, func(text string) bool { return strings.TrimSpace(text) == "" })) {
-			empty = fmt.Sprintf("--%s is empty: leave it out to have what is the default; is it a variable that is not set?", f.Name)
+		if empty == "" &&
+			(len(given) == 0 ||
+				slices.ContainsFunc(given, func(text string) bool { return strings.TrimSpace(text) == "" })) {
+			empty = fmt.Sprintf("--%s is empty: leave it out to have what is the default; is it a variable "+
+				"that is not set?", f.Name)
 		}
 	})
 	return empty

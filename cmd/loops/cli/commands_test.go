@@ -18,7 +18,8 @@ func TestCommandsPage(t *testing.T) {
 // commandsPage returns the page of all commands that users type, by the groups of the help.
 func commandsPage(root *cobra.Command) string {
 	var b, topics strings.Builder
-	b.WriteString(`<!-- Generated from the help of the commands: go test ./cmd/loops/cli -run TestCommandsPage -update. -->
+	b.WriteString(
+		`<!-- Generated from the help of the commands: go test ./cmd/loops/cli -run TestCommandsPage -update. -->
 
 # Commands
 
@@ -51,7 +52,8 @@ have ` + "`--json` for programs ([json.md](json.md)), with `--jq` and `--templat
 		}
 	}
 	b.WriteString("\n## Topics\n\n| command | what it prints |\n|---|---|\n" + topics.String())
-	b.WriteString("| `loops help language CHAPTER` | A chapter of [language.md](language.md), in $PAGER on a terminal |\n")
+	b.WriteString("| `loops help language CHAPTER` | A chapter of [language.md](language.md), in $PAGER on " +
+		"a terminal |\n")
 	b.WriteString("| `loops help key NAME` | What a key of a loop file means |\n")
 	b.WriteString("| `loops help rule NAME` | A rule of validate, with a failing and a passing example |\n")
 	return b.String()

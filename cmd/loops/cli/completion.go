@@ -65,28 +65,65 @@ func (a *program) places(root *cobra.Command) completePlaces {
 	stores := completeFoundOr(completeNoSpace, completeNoSpace, from.Stores)
 	limits := completeUnfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time=")
 	return completePlaces{
-		"NAME": completeFound(completeNoFiles, from.Loops), "PATH": completeFiles, "FOLDER": completeFiles, "FILE": completeFiles, "FILE:LINE": completeFiles, "RUN": runs(app.IsAny), "WORKER": completeFound(completeInOrder, from.Workers), "STATE": completeFound(completeInOrder, from.States), "STEP": completeFound(completeInOrder, from.Steps),
-		"INPUT": completeNothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": stores, "TO": stores, "URL": stores,
-		"HOST": completeFound(completeInOrder, from.Hosts), "KEY=VALUE": completeFoundOr(completeNoSpace, completeNoSpace, from.ContextKeys), "LIMIT=N": completeUnfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
-		"--extend": limits, "extend LIMIT=N": limits, "extend RUN": live, "extend NAME": completeNothing,
+		"NAME": completeFound(completeNoFiles, from.Loops), "PATH": completeFiles, "FOLDER": completeFiles,
+		"FILE": completeFiles, "FILE:LINE": completeFiles, "RUN": runs(app.IsAny),
+		"WORKER": completeFound(completeInOrder, from.Workers), "STATE": completeFound(completeInOrder, from.States),
+		"STEP":  completeFound(completeInOrder, from.Steps),
+		"INPUT": completeNothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": stores, "TO": stores,
+		"URL":       stores,
+		"HOST":      completeFound(completeInOrder, from.Hosts),
+		"KEY=VALUE": completeFoundOr(completeNoSpace, completeNoSpace, from.ContextKeys),
+		"LIMIT=N":   completeUnfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
+		"--extend":  limits, "extend LIMIT=N": limits, "extend RUN": live, "extend NAME": completeNothing,
 		"LEVEL": completeFixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
-		"KIND":  completeFixed(fsm.EventKinds...), "STATUS": completeListed(app.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
-		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": completeFixed(append(app.Tiers, allTiers)...), "PATTERN": completeFixed(app.StarterNames...),
-		"BRANCH": completeFound(completeInOrder, from.Branches), "PRESET": completeFixed(project.SandboxPresets()...), "WHERE": completeFixed(project.SnapshotWords...), "MODEL": completeNothing, "EFFORT": completeFixed("low", "medium", "high"), "N": completeNothing, "EXPR": completeNothing, "AGE": completeNothing, "WHEN": completeNothing, "SIZE": completeNothing, "TIME": completeNothing, "SECONDS": completeNothing, "COLUMNS": completeNothing, "DURATION": completeNothing, "DIR": completeFolder,
-		"NUMBER": completeNothing, "CODE": completeNothing, "ID": completeNothing, "MANAGER": completeFixed(app.Systemd, app.Cron, app.Launchd), "CLAIM": completeFixed("email", "preferred_username", "sub"), "ADDR": completeFixed("127.0.0.1:8080"), "PREFIX": completeNothing, "AUTHORITY": completeNothing, "NETWORK": completeNothing, "ROLE": completeFixed(auth.Roles...), "TEXT": completeNothing, "NAME=SCORE": completeNothing, "QUEUE=USER": completeNothing, "SERVER/TOOL": completeNothing, "SCRIPT": completeNothing, "GLOB": completeFiles, "JSON": completeNothing, "EVENT": completeNothing, "ADDRESS": completeNothing, "CHOICE": completeNothing, "NAME=TEXT": completeNothing,
+		"KIND":  completeFixed(fsm.EventKinds...), "STATUS": completeListed(app.Statuses...),
+		"list --status": listStatuses,
+		"CATEGORY":      words(func(e loopfile.Entry) []string { return []string{e.Category} }),
+		"LABEL":         words(func(e loopfile.Entry) []string { return e.Labels }),
+		"TIER":          completeFixed(append(app.Tiers, allTiers)...), "PATTERN": completeFixed(app.StarterNames...),
+		"BRANCH": completeFound(completeInOrder, from.Branches), "PRESET": completeFixed(project.SandboxPresets()...),
+		"WHERE": completeFixed(project.SnapshotWords...), "MODEL": completeNothing,
+		"EFFORT": completeFixed("low", "medium", "high"), "N": completeNothing, "EXPR": completeNothing,
+		"AGE": completeNothing, "WHEN": completeNothing, "SIZE": completeNothing, "TIME": completeNothing,
+		"SECONDS": completeNothing, "COLUMNS": completeNothing, "DURATION": completeNothing, "DIR": completeFolder,
+		"NUMBER": completeNothing, "CODE": completeNothing, "ID": completeNothing,
+		"MANAGER": completeFixed(app.Systemd, app.Cron, app.Launchd),
+		"CLAIM":   completeFixed("email", "preferred_username", "sub"), "ADDR": completeFixed("127.0.0.1:8080"),
+		"PREFIX": completeNothing, "AUTHORITY": completeNothing, "NETWORK": completeNothing,
+		"ROLE": completeFixed(auth.Roles...), "TEXT": completeNothing, "NAME=SCORE": completeNothing,
+		"QUEUE=USER": completeNothing, "SERVER/TOOL": completeNothing, "SCRIPT": completeNothing,
+		"GLOB": completeFiles, "JSON": completeNothing, "EVENT": completeNothing, "ADDRESS": completeNothing,
+		"CHOICE": completeNothing, "NAME=TEXT": completeNothing,
 
-		"attach RUN": live, "attach NAME": completeNothing, "stop RUN": live, "stop NAME": completeNothing, "pause RUN": live, "pause NAME": completeNothing,
-		"logs STEP":   completeAnyOf(completeFound(completeInOrder, from.Steps), completeFound(completeNoFiles, from.Loops), runs(app.IsAny)),
-		"unpause RUN": runs(app.IsPaused), "unpause NAME": completeNothing, "retry-now RUN": runs(app.IsWaiting), "retry-now NAME": completeNothing, "answer RUN": runs(app.IsWaiting), "answer NAME": completeNothing, "signal RUN": goOn, "signal NAME": completeNothing, "resume RUN": goOn, "resume NAME": completeNothing,
-		"rm RUN": only(app.IsEnded), "scrub RUN": only(app.IsEnded), "diff RUN": only(app.IsAny), "replay RUN": only(app.IsEnded), "history RUN": completeFound(completeInOrder, from.RunsOfLoop),
-		"queue remove ID": completeFound(completeNoFiles, from.WaiterIDs), "queue remove NAME": completeNothing, "new NAME": completeNothing, "unblock NAME": completeFound(completeInOrder, from.Suspended), "install NAME": completeFound(completeNoFiles, from.CatalogLoops), "stage save NAME": completeNothing, "stage load NAME": completeNothing,
+		"attach RUN": live, "attach NAME": completeNothing, "stop RUN": live, "stop NAME": completeNothing,
+		"pause RUN": live, "pause NAME": completeNothing,
+		"logs STEP": completeAnyOf(completeFound(completeInOrder, from.Steps),
+			completeFound(completeNoFiles, from.Loops), runs(app.IsAny)),
+		"unpause RUN": runs(app.IsPaused), "unpause NAME": completeNothing, "retry-now RUN": runs(app.IsWaiting),
+		"retry-now NAME": completeNothing, "answer RUN": runs(app.IsWaiting), "answer NAME": completeNothing,
+		"signal RUN": goOn, "signal NAME": completeNothing, "resume RUN": goOn, "resume NAME": completeNothing,
+		"rm RUN": only(app.IsEnded), "scrub RUN": only(app.IsEnded), "diff RUN": only(app.IsAny),
+		"replay RUN": only(app.IsEnded), "history RUN": completeFound(completeInOrder, from.RunsOfLoop),
+		"queue remove ID": completeFound(completeNoFiles, from.WaiterIDs), "queue remove NAME": completeNothing,
+		"new NAME": completeNothing, "unblock NAME": completeFound(completeInOrder, from.Suspended),
+		"install NAME": completeFound(completeNoFiles, from.CatalogLoops), "stage save NAME": completeNothing,
+		"stage load NAME": completeNothing,
 
-		"--hsts": completeFixed(web.HSTSModes...), "--color": completeFixed("auto", "always", "never"), "--dir": completeFolder, "--run-dir": completeFolder, "--permissions": completeFixed("host", "skip"),
-		"--by": completeFixed(inspect.Measures()...), "--definition": completeFixed(engine.RecordedDefinition), "--group-by": completeFixed(app.Groups...),
-		"--worktree-end": completeFixed(engine.TreeEnds...), "graph --format": completeFixed("text", "mermaid", "dot", "svg", "html"), "validate --format": completeFixed(formats...),
-		"run --format": completeFixed(runFormats...), "resume --format": completeFixed(runFormats...), "retry --format": completeFixed(runFormats...), "fork --format": completeFixed(runFormats...), "report --format": completeFixed("html", "junit", "markdown"),
-		"--key": completeNothing, "--priority": completeFixed("1", "2", "3", "4"), "submit --queue": completeNothing, "submit --label": completeNothing, "worker --queue": completeNothing, "worker --label": completeNothing,
-		"simulate --scenario": completeFixed(simulate.Scenarios()...), "schema --json-output": completeFixed(api.Commands()...),
+		"--hsts": completeFixed(web.HSTSModes...), "--color": completeFixed("auto", "always", "never"),
+		"--dir": completeFolder, "--run-dir": completeFolder, "--permissions": completeFixed("host", "skip"),
+		"--by": completeFixed(inspect.Measures()...), "--definition": completeFixed(engine.RecordedDefinition),
+		"--group-by":        completeFixed(app.Groups...),
+		"--worktree-end":    completeFixed(engine.TreeEnds...),
+		"graph --format":    completeFixed("text", "mermaid", "dot", "svg", "html"),
+		"validate --format": completeFixed(formats...),
+		"run --format":      completeFixed(runFormats...), "resume --format": completeFixed(runFormats...),
+		"retry --format": completeFixed(runFormats...), "fork --format": completeFixed(runFormats...),
+		"report --format": completeFixed("html", "junit", "markdown"),
+		"--key":           completeNothing, "--priority": completeFixed("1", "2", "3", "4"),
+		"submit --queue": completeNothing,
+		"submit --label": completeNothing, "worker --queue": completeNothing, "worker --label": completeNothing,
+		"simulate --scenario":  completeFixed(simulate.Scenarios()...),
+		"schema --json-output": completeFixed(api.Commands()...),
 	}
 }
 
@@ -119,7 +156,10 @@ func topics(root *cobra.Command) completeOffer {
 		if len(args) > 0 {
 			return nil, completeNoFiles
 		}
-		words := []string{cobra.CompletionWithDesc("rule", "What one rule of validate means"), cobra.CompletionWithDesc("key", "What a key of a loop file means")}
+		words := []string{
+			cobra.CompletionWithDesc("rule", "What one rule of validate means"),
+			cobra.CompletionWithDesc("key", "What a key of a loop file means"),
+		}
 		for _, c := range root.Commands() {
 			if c.IsAdditionalHelpTopicCommand() {
 				words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))

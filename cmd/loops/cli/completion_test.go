@@ -22,7 +22,8 @@ func TestEveryPlaceIsCompleted(t *testing.T) {
 		}
 		for _, word := range completePlacesOf(cmd) {
 			if args++; places.Of(cmd, word) == nil {
-				t.Errorf("%s: nobody knows what may stand for %s; say it in places (completion.go)", cmd.CommandPath(), word)
+				t.Errorf("%s: nobody knows what may stand for %s; say it in places (completion.go)",
+					cmd.CommandPath(), word)
 			}
 		}
 		visit := func(f *pflag.Flag) {
@@ -31,7 +32,8 @@ func TestEveryPlaceIsCompleted(t *testing.T) {
 				return
 			}
 			name, _ := pflag.UnquoteUsage(f)
-			t.Errorf("%s --%s: nobody knows what may stand for %s; say it in places (completion.go)", cmd.CommandPath(), f.Name, name)
+			t.Errorf("%s --%s: nobody knows what may stand for %s; say it in places (completion.go)",
+				cmd.CommandPath(), f.Name, name)
 		}
 		cmd.LocalNonPersistentFlags().VisitAll(visit)
 		cmd.PersistentFlags().VisitAll(visit)
@@ -91,7 +93,8 @@ func TestOfferedWordsAreInTheUsage(t *testing.T) {
 			}
 			for _, w := range words {
 				if seen++; !strings.Contains(f.Usage, w) {
-					t.Errorf("%s --%s offers %s, of which its help says nothing: %s", cmd.CommandPath(), f.Name, w, f.Usage)
+					t.Errorf("%s --%s offers %s, of which its help says nothing: %s", cmd.CommandPath(), f.Name, w,
+						f.Usage)
 				}
 			}
 		})
@@ -104,7 +107,8 @@ func TestOfferedWordsAreInTheUsage(t *testing.T) {
 func TestCompletionScripts(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		var out, errs bytes.Buffer
-		if code := Main([]string{"completion", shell}, IO{Out: &out, Err: &errs, Dir: t.TempDir()}); code != 0 || errs.Len() > 0 || !strings.Contains(out.String(), "__complete") {
+		if code := Main([]string{"completion", shell}, IO{Out: &out, Err: &errs, Dir: t.TempDir()}); code != 0 ||
+			errs.Len() > 0 || !strings.Contains(out.String(), "__complete") {
 			t.Errorf("%s: %d %s", shell, code, errs.String())
 		}
 	}

@@ -22,7 +22,9 @@ which files are read.
 
 What is wrong with the files comes last, on standard error, with exit code 3; the rest holds as it is shown. Passwords in
 the URL of a store, and all of a webhook but its host, are not shown.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the answer could not be written out"}, exitMeaning{Code: exitUsage, Text: "bad command line"},
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "done"},
+				exitMeaning{Code: exitFailed, Text: "the answer could not be written out"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
 				exitMeaning{Code: exitInvalid, Text: "a file has mistakes, which keep runs from starting"}),
 		Example: `  loops config show
   loops config show --origin
@@ -52,7 +54,8 @@ func runConfigShow(a *program, o configShowOptions) error {
 		terminal.Say(a.Err, "loops: warning: %s\n", w)
 	}
 	if err == nil && len(wrong) > 0 {
-		err = failure(engine.Invalid, "%s", view.SettingsText(&project.SettingsError{Project: p, Problems: wrong}, "; no run starts until that is fixed"))
+		err = failure(engine.Invalid, "%s", view.SettingsText(&project.SettingsError{Project: p, Problems: wrong},
+			"; no run starts until that is fixed"))
 	}
 	return err
 }

@@ -45,7 +45,8 @@ A table of prices is YAML, in USD for a million tokens:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, 7d) or a date")
+	flags.StringVarP(&o.since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, "+
+		"7d) or a date")
 	flags.StringVar(&o.prices, "prices", "", "`FILE` with a table of prices, over the others")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd

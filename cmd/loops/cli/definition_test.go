@@ -87,7 +87,10 @@ states:
 		{"a line", "second", "2nd", `state x, action, line 2: "second" -> "2nd"`},
 		{"a line more", "second", "second\n      third", `state x, action, line 3: "" -> "third"`},
 		{"far behind in a line", "goes on so", "ends", `state y, action: "…word, and goes on so" -> "…word, and ends"`},
-		{"a verdict", "on_no: end", "on_error: end", "state x, on_no was removed: \"end\"\nstate x, on_error was added: \"end\""},
+		{
+			"a verdict", "on_no: end", "on_error: end",
+			"state x, on_no was removed: \"end\"\nstate x, on_error was added: \"end\"",
+		},
 		{"inside a key", "pattern: p", "pattern: q", `state x, evaluate.pattern: "p" -> "q"`},
 		{"a state is gone", "  z: {action: z, next: end}\n", "", "state z was removed"},
 		{"a new state", "  z: ", "  w: {action: w, next: end}\n  z: ", "state w was added"},
@@ -114,7 +117,10 @@ func TestManyDifferences(t *testing.T) {
 		return []byte(b.String())
 	}
 	was, _ := loopfile.Parse("a.yaml", text(0), nil)
-	for n, last := range map[int]string{11: "state sxxxxxxxxxx was added", 12: "state sxxxxxxxxxxx was added", 13: "and 2 more changes", 40: "and 29 more changes"} {
+	for n, last := range map[int]string{
+		11: "state sxxxxxxxxxx was added", 12: "state sxxxxxxxxxxx was added",
+		13: "and 2 more changes", 40: "and 29 more changes",
+	} {
 		now, _ := loopfile.Parse("a.yaml", text(n), nil)
 		lines := loopfile.Differences(was, now)
 		if len(lines) != min(n, loopfile.MostChanges) || lines[len(lines)-1] != last {

@@ -43,7 +43,8 @@ tables of a database need no repair: any command brings them up to date.
 
 To test logins and answers in a given form, doctor sends one tiny prompt and one tiny question to each agent CLI. This
 uses your account and costs about a cent. On a terminal it asks first; elsewhere it needs --yes.` + exitHelpOf(
-			exitMeaning{Code: exitOK, Text: "loops can run; there may be warnings"}, exitMeaning{Code: exitFailed, Text: "there is a problem"},
+			exitMeaning{Code: exitOK, Text: "loops can run; there may be warnings"},
+			exitMeaning{Code: exitFailed, Text: "there is a problem"},
 			exitMeaning{Code: exitUsage, Text: "bad command line"}),
 		Example: `  loops doctor
   loops doctor --fix
@@ -57,7 +58,8 @@ uses your account and costs about a cent. On a terminal it asks first; elsewhere
 				return usageError{"--host is empty: leave it out to look at all of them", "loops doctor --help"}
 			}
 			if o.permissions != project.PermissionsHost && o.permissions != fsm.PermissionsSkip {
-				return usageError{fmt.Sprintf("--permissions %q: expected %s or %s", o.permissions, project.PermissionsHost, fsm.PermissionsSkip), "loops doctor --help"}
+				return usageError{fmt.Sprintf("--permissions %q: expected %s or %s", o.permissions,
+					project.PermissionsHost, fsm.PermissionsSkip), "loops doctor --help"}
 			}
 			if cmd.Flags().Changed("sandbox") {
 				if err := project.CheckSandbox(o.sandbox); err != nil {
@@ -70,10 +72,13 @@ uses your account and costs about a cent. On a terminal it asks first; elsewhere
 	flags := cmd.Flags()
 	flags.StringVar(&o.host, "host", "", "look at this agent `HOST` only")
 	flags.StringVar(&o.model, "model", "", "`MODEL` of the test (default: the host's own)")
-	flags.StringVar(&o.sandbox, "sandbox", "", "only try what the sandbox `PRESET` (off, offline, workspace or strict) says, by breaking each of its rules")
+	flags.StringVar(&o.sandbox, "sandbox", "", "only try what the sandbox `PRESET` (off, offline, workspace or "+
+		"strict) says, by breaking each of its rules")
 	flags.BoolVar(&o.secrets, "secrets", false, "only look for secrets in what is recorded of all runs")
 	flags.StringVar(&o.users, "auth", "", "look at the users of serve in `FILE`, too")
-	flags.StringVar(&o.permissions, "permissions", project.PermissionsHost, "what agents may do in the test: `host` (what their own settings allow) or skip (all, as runs let them unless they say otherwise)")
+	flags.StringVar(&o.permissions, "permissions", project.PermissionsHost,
+		"what agents may do in the test: `host` (what their own settings allow) or skip (all, as runs let them "+
+			"unless they say otherwise)")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "send the prompts, or with --fix repair, without asking")
 	flags.BoolVar(&o.fix, "fix", false, "repair what can be repaired, each after showing it")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON array of findings; nothing is asked")
@@ -141,7 +146,8 @@ func (x *examination) finish(ctx context.Context) error {
 		return failure(engine.Failed, "stopped before everything was looked at")
 	}
 	if x.options.json {
-		if err := terminal.WriteJSON(x.app.out, terminal.List(x.findings, func(f app.Finding) any { return f.Object() })); err != nil {
+		if err := terminal.WriteJSON(x.app.out,
+			terminal.List(x.findings, func(f app.Finding) any { return f.Object() })); err != nil {
 			return err
 		}
 	}
@@ -154,7 +160,8 @@ func (x *examination) finish(ctx context.Context) error {
 func (a *program) newExamination(p *project.Project, o doctorOptions) *examination {
 	x := &examination{app: a, options: o}
 	x.Examination = app.Examination{
-		Project: p, Host: o.host, Model: o.model, Permissions: o.permissions, Start: o.yes, Found: x.show, Command: a.command, Said: onOneLine,
+		Project: p, Host: o.host, Model: o.model, Permissions: o.permissions, Start: o.yes, Found: x.show,
+		Command: a.command, Said: onOneLine,
 	}
 	return x
 }
@@ -188,7 +195,9 @@ func (x *examination) mayPrompt(ctx context.Context, names []string) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	if x.options.yes || x.ask(ctx, fmt.Sprintf("Send one tiny prompt and one tiny question to %s? It uses your account and costs about a cent each.", humanize.And(names))) {
+	if x.options.yes ||
+		x.ask(ctx, fmt.Sprintf("Send one tiny prompt and one tiny question to %s? It uses your account and costs "+
+			"about a cent each.", humanize.And(names))) {
 		return true
 	}
 	if ctx.Err() != nil {
@@ -198,7 +207,8 @@ func (x *examination) mayPrompt(ctx context.Context, names []string) bool {
 	if x.options.host != "" {
 		words = "doctor --yes --host " + quote(x.options.host)
 	}
-	x.show(app.Finding{Check: "login", Level: app.FindingWarning, Text: "not tested whether prompts work with " + humanize.And(names), Todo: a.command(words)})
+	x.show(app.Finding{Check: "login", Level: app.FindingWarning, Text: "not tested whether prompts work with " +
+		humanize.And(names), Todo: a.command(words)})
 	return false
 }
 

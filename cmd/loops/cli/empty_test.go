@@ -21,7 +21,8 @@ func TestEmptyNames(t *testing.T) {
 		if args[0] == "stage" {
 			want, hint = exitFailed, "" // a line alone, as scripts expect
 		}
-		if code != want || out.Len() > 0 || !strings.Contains(errs.String(), "is empty") || !strings.Contains(errs.String(), hint) {
+		if code != want || out.Len() > 0 || !strings.Contains(errs.String(), "is empty") ||
+			!strings.Contains(errs.String(), hint) {
 			t.Errorf("%q: exit code %d\n%s%s", args, code, out.String(), errs.String())
 		}
 	}

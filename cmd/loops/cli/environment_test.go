@@ -29,7 +29,8 @@ func TestEnvironmentTopicIsComplete(t *testing.T) {
 			}
 			for _, m := range literal.FindAllStringSubmatch(string(source), -1) {
 				seen++
-				if !strings.Contains(text, m[1]) && !strings.HasPrefix(m[1], "LOOPS_CONTEXT_") && m[1] != "LOOPS_PREV_OUTPUT_FILE" {
+				if !strings.Contains(text, m[1]) && !strings.HasPrefix(m[1], "LOOPS_CONTEXT_") &&
+					m[1] != "LOOPS_PREV_OUTPUT_FILE" {
 					t.Errorf("%s: loops help environment lacks %s", file, m[1])
 				}
 			}

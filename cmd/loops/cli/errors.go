@@ -22,13 +22,17 @@ func flagErrorText(cmd *cobra.Command, err error) string {
 		if text := insteadOf(cmd, unknown.GetSpecifiedName()); text != "" {
 			return "only little-loops has --" + unknown.GetSpecifiedName() + "; what comes closest: " + text
 		}
-		return "unknown flag: --" + unknown.GetSpecifiedName() + humanize.DidYouMean("--"+unknown.GetSpecifiedName(), names)
+		return "unknown flag: --" + unknown.GetSpecifiedName() + humanize.DidYouMean("--"+unknown.GetSpecifiedName(),
+			names)
 	}
 	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err.Error()
 	}
-	want := map[string]string{"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false"}[bad.GetFlag().Value.Type()]
+	want := map[string]string{
+		"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number",
+		"bool": "true or false",
+	}[bad.GetFlag().Value.Type()]
 	if want == "" {
 		return err.Error()
 	}

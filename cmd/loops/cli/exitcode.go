@@ -134,7 +134,8 @@ func explain(err error) (int, string) {
 	case errors.As(err, &conflict):
 		return exitConflict, humanize.PlainLine(conflictLine(conflict))
 	case errors.Is(err, persistence.ErrBusy):
-		return exitConflict, humanize.PlainLine(oneLine(err)) + "; a stopped or hanging process has it (fuser names it): let it continue or end it, then try again"
+		return exitConflict, humanize.PlainLine(oneLine(err)) + "; a stopped or hanging process has it (fuser names " +
+			"it): let it continue or end it, then try again"
 	case errors.Is(err, persistence.ErrName):
 		return exitInvalid, humanize.PlainLine(oneLine(err)) + "; give the loop a shorter name"
 	case errors.As(err, &ended):
@@ -148,15 +149,20 @@ func explain(err error) (int, string) {
 	case errors.As(err, &damage), errors.As(err, &closed):
 		return exitRecord, humanize.PlainLine(oneLine(err)) + "; the file was left as it is"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return exitRecord, "runs cannot be recorded: " + humanize.PlainLine(oneLine(err)) + "; free space, then try again"
+		return exitRecord, "runs cannot be recorded: " + humanize.PlainLine(oneLine(err)) +
+			"; free space, then try again"
 	case errors.Is(err, syscall.EROFS):
-		return exitRecord, "runs cannot be recorded: " + humanize.PlainLine(oneLine(err)) + "; make it writable, then try again"
+		return exitRecord, "runs cannot be recorded: " + humanize.PlainLine(oneLine(err)) +
+			"; make it writable, then try again"
 	case errors.Is(err, fs.ErrPermission):
-		return exitRecord, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; give this user the right to read and write there, then try again"
+		return exitRecord, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) +
+			"; give this user the right to read and write there, then try again"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return exitRecord, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; let the program open more files (ulimit -n 256), then try again"
+		return exitRecord, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) +
+			"; let the program open more files (ulimit -n 256), then try again"
 	case errors.As(err, &operation):
-		return exitRecord, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; fix or remove what is there, then try again"
+		return exitRecord, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) +
+			"; fix or remove what is there, then try again"
 	case errors.As(err, &database):
 		return exitRecord, "the database of runs cannot be used: " + humanize.PlainLine(oneLine(err))
 	}

@@ -45,7 +45,8 @@ func explainProject(err error) (code int, text string) {
 	case errors.As(err, &catalog):
 		return exitOfKind(engine.Usage), humanize.PlainLine(catalog.Error())
 	case errors.As(err, &missing) && len(missing.Near) > 0:
-		return exitOfKind(engine.NotFound), humanize.PlainLine(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
+		return exitOfKind(engine.NotFound),
+			humanize.PlainLine(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
 	case errors.As(err, &missing):
 		return exitOfKind(engine.NotFound), humanize.PlainLine(missing.Error() + "; see: loops list")
 	case errors.As(err, &file) && file.Missing:
@@ -57,7 +58,9 @@ func explainProject(err error) (code int, text string) {
 	case errors.As(err, &url):
 		return explain(usageError{url.Error(), "loops store --help"})
 	case errors.As(err, &database):
-		return exitOfKind(engine.NotFound), humanize.PlainLine(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
+		return exitOfKind(engine.NotFound),
+			humanize.PlainLine(database.Error() + "; if the path is right nothing was recorded there yet: " +
+				"loops run makes it")
 	case errors.As(err, &prices) && prices.Text:
 		return exitOfKind(engine.Invalid), string(terminal.LinesOf(prices.Err))
 	case errors.As(err, &prices):

@@ -47,21 +47,62 @@ var table = []struct {
 	meaning, hint, other string
 }{
 	{exitOK, "done: a success terminal was reached, or a text LOOP_STOP was seen", "", "done"},
-	{exitFailed, "the run ended on a failure terminal, with an error or by a signal to its action", "loops explain RUN says why; loops retry RUN does it again from there", "it failed, or the answer could not be written out"},
-	{exitUsage, "bad command line, or a context value that the loop needs is missing", "loops COMMAND --help; --context KEY=VALUE", "bad command line"},
-	{exitInvalid, "the loop file is not valid, or changed since the run began", "loops validate NAME; resume --force", "the loop file is not valid"},
-	{exitNotFound, "no such loop or run, nothing to resume or stop, or no such database", "loops list; loops history NAME; --store", "no such loop, run or database of runs"},
+	{
+		exitFailed, "the run ended on a failure terminal, with an error or by a signal to its action",
+		"loops explain RUN says why; loops retry RUN does it again from there",
+		"it failed, or the answer could not be written out",
+	},
+	{
+		exitUsage, "bad command line, or a context value that the loop needs is missing",
+		"loops COMMAND --help; --context KEY=VALUE", "bad command line",
+	},
+	{
+		exitInvalid, "the loop file is not valid, or changed since the run began",
+		"loops validate NAME; resume --force",
+		"the loop file is not valid",
+	},
+	{
+		exitNotFound, "no such loop or run, nothing to resume or stop, or no such database",
+		"loops list; loops history NAME; --store", "no such loop, run or database of runs",
+	},
 	{exitCapped, "the cap on steps or passes was reached", "loops resume NAME --extend steps=20 (or passes=5)", ""},
-	{exitTimeout, "the timeout of the loop was reached", "raise timeout; loops retry RUN begins a new run with all of the time", ""},
-	{exitStalled, "the run was in a cycle or made no progress: a transition was taken too often, or nothing changed", "loops history NAME RUN shows the circle; loops fork RUN --at STEP begins before it, with what you changed", ""},
-	{exitHost, "a budget is used up, or the memory limits of the host were reached", "loops resume NAME --extend cost=2 (or tokens, prompts, steps, time); raise the limits of host_guard", ""},
-	{exitConflict, "a live run has locked the same files, or owns the run", "--queue waits for it, loops stop stops it, --no-lock ignores the lock", "another process has the records of runs for too long"},
+	{
+		exitTimeout, "the timeout of the loop was reached",
+		"raise timeout; loops retry RUN begins a new run with all of the time", "",
+	},
+	{
+		exitStalled, "the run was in a cycle or made no progress: a transition was taken too often, or nothing changed",
+		"loops history NAME RUN shows the circle; loops fork RUN --at STEP begins before it, with what you changed",
+		"",
+	},
+	{
+		exitHost, "a budget is used up, or the memory limits of the host were reached",
+		"loops resume NAME --extend cost=2 (or tokens, prompts, steps, time); raise the limits of host_guard", "",
+	},
+	{
+		exitConflict, "a live run has locked the same files, or owns the run",
+		"--queue waits for it, loops stop stops it, --no-lock ignores the lock",
+		"another process has the records of runs for too long",
+	},
 	{exitAwaiting, "the run handed off or was parked, and waits to be resumed", "loops resume NAME", ""},
-	{exitSuspended, "the run is suspended: a person has to do something first, such as a login, which the reason names", "loops unblock NAME continues all runs that wait for the same; loops resume RUN continues one", ""},
-	{exitUnmerged, "completed but not merged: the work tree or its branch stays, with what the run committed", "loops status RUN says why; git merge BRANCH; loops list --unmerged", ""},
-	{exitUntrusted, "others wrote the loop, or changed it, and its user has not seen it yet; nothing was run", "loops trust NAME shows it and has it run; LOOPS_TRUST=1 in CI", "others wrote the loop, and its user has not seen it yet"},
-	{exitRecord, "the run could not be recorded, so it was stopped", "free or repair the disk, then loops resume NAME", "the records of runs cannot be used"},
-	{exitLimited, "an agent host was rate-limited for longer than the run may wait, or the machine had no process, memory or descriptor for an action", "loops resume NAME, later", ""},
+	{exitSuspended, "the run is suspended: a person has to do something first, such as a login, which " +
+		"the reason names", "loops unblock NAME continues all runs that wait for the same; loops resume RUN " +
+		"continues one", ""},
+	{
+		exitUnmerged, "completed but not merged: the work tree or its branch stays, with what the run committed",
+		"loops status RUN says why; git merge BRANCH; loops list --unmerged", "",
+	},
+	{
+		exitUntrusted, "others wrote the loop, or changed it, and its user has not seen it yet; nothing was run",
+		"loops trust NAME shows it and has it run; LOOPS_TRUST=1 in CI",
+		"others wrote the loop, and its user has not seen it yet",
+	},
+	{
+		exitRecord, "the run could not be recorded, so it was stopped",
+		"free or repair the disk, then loops resume NAME", "the records of runs cannot be used",
+	},
+	{exitLimited, "an agent host was rate-limited for longer than the run may wait, or the machine had no process, " +
+		"memory or descriptor for an action", "loops resume NAME, later", ""},
 	{exitHangup, "stopped by SIGHUP", "loops resume NAME", ""},
 	{exitInterrupted, "stopped by SIGINT (Ctrl-C)", "loops resume NAME", ""},
 	{exitQuit, "stopped at once by SIGQUIT (Ctrl-\\)", "loops resume NAME", ""},
@@ -183,7 +224,10 @@ type exitMeaning struct {
 // exitStageHelp is Help of the commands of loops stage, which scripts ask: a failure of any kind is 1, so that
 // nothing but "not completed" is 2.
 func exitStageHelp(load bool) string {
-	rows := []exitMeaning{{exitOK, "done"}, {exitFailed, "it failed: bad command line, bad JSON, or the files cannot be read or written"}}
+	rows := []exitMeaning{
+		{exitOK, "done"},
+		{exitFailed, "it failed: bad command line, bad JSON, or the files cannot be read or written"},
+	}
 	if load {
 		rows = append(rows, exitMeaning{exitNoStage, "the stage is not completed"})
 	}
@@ -210,6 +254,7 @@ func exitTopic() *cobra.Command {
 			fmt.Fprintf(&b, "\n       -> %s", row.hint)
 		}
 	}
-	b.WriteString("\n\nA run that ends with 5, 8, 10, 11, 74, 75, 129, 130, 131 or 143 can be resumed. So can one that ends with 0 by LOOP_STOP.")
+	b.WriteString("\n\nA run that ends with 5, 8, 10, 11, 74, 75, 129, 130, 131 or 143 can be resumed. So can one " +
+		"that ends with 0 by LOOP_STOP.")
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
 }

@@ -30,13 +30,27 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("x: %w", persistence.ErrBusy), 9, "then try again"},
 		{&persistence.NotResumableError{ID: "a-1", Status: persistence.Completed}, 4, "completed"},
 		{&persistence.DamageError{File: "f", What: "w"}, 74, "left as it is"},
-		{&persistence.UnreadableError{Store: "runs.db", Err: errors.New("malformed")}, 74, "runs.db: damaged: malformed; the file was left as it is"},
-		{&persistence.DamageError{File: "f", Offset: 7, What: "w"}, 74, "f: damaged at byte 7: w; the file was left as it is"},
+		{
+			&persistence.UnreadableError{Store: "runs.db", Err: errors.New("malformed")}, 74,
+			"runs.db: damaged: malformed; the file was left as it is",
+		},
+		{
+			&persistence.DamageError{File: "f", Offset: 7, What: "w"}, 74,
+			"f: damaged at byte 7: w; the file was left as it is",
+		},
 		{&persistence.DamageError{File: "f", Offset: -1, What: "w"}, 74, "f: damaged: w; the file was left as it is"},
-		{project.DatabaseError{Err: &sqlstore.VersionError{Database: "x.db", Has: 2, Knows: 1}}, 74, "the database of runs cannot be used: x.db has version 2, and this program knows versions up to 1: it was made by a newer one, use that"},
+		{
+			project.DatabaseError{Err: &sqlstore.VersionError{Database: "x.db", Has: 2, Knows: 1}},
+			74,
+			"the database of runs cannot be used: x.db has version 2, and this program knows versions up to 1: it " +
+				"was made by a newer one, use that",
+		},
 		{&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOSPC}, 74, "free space"},
 		{&fs.PathError{Op: "open", Path: "f", Err: syscall.EROFS}, 74, "make it writable"},
-		{&fs.PathError{Op: "open", Path: "f", Err: syscall.EACCES}, 74, "give this user the right to read and write there"},
+		{
+			&fs.PathError{Op: "open", Path: "f", Err: syscall.EACCES}, 74,
+			"give this user the right to read and write there",
+		},
 		{&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOTDIR}, 74, "not a directory"},
 		{errors.New("odd"), 1, "odd"},
 	} {

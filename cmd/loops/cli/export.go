@@ -43,16 +43,20 @@ printed.
 Where the files of the project were kept (see undo), FILE has these snapshots: every file of the project that git does not ignore, as
 it was. Other files of the project, its commits and a work tree do not travel. With --with-memory it also has the memories that the
 run began with (see memory), all facts of them; import adds them to those of the project where it is given the same flag.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "the file is there"}, exitMeaning{Code: exitFailed, Text: "the file already exists, or cannot be written"},
-				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"},
-				exitMeaning{Code: exitConflict, Text: "the run is running"}, exitMeaning{Code: exitRecord, Text: "the run is damaged, or a file of it cannot be read"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "the file is there"},
+				exitMeaning{Code: exitFailed, Text: "the file already exists, or cannot be written"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"},
+				exitMeaning{Code: exitConflict, Text: "the run is running"},
+				exitMeaning{Code: exitRecord, Text: "the run is damaged, or a file of it cannot be read"}),
 		Example: `  loops export fix                             its newest run, into fix-20261121T103405.tar.zst
   loops export fix-20261121T103405 -o run.tar.gz`,
 		Args: arguments(1, 1, "NAME or RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runExport(cmd.Context(), a, o, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.out, "output", "o", "", "write to `FILE`, which ends in .tar.zst or .tar.gz (default: the id of the run and .tar.zst)")
+	flags.StringVarP(&o.out, "output", "o", "", "write to `FILE`, which ends in .tar.zst or .tar.gz (default: the "+
+		"id of the run and .tar.zst)")
 	flags.BoolVarP(&o.force, "force", "f", false, "replace FILE if it exists")
 	flags.BoolVar(&o.withMemory, "with-memory", false, "also write the memories that the run began with")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
@@ -63,7 +67,10 @@ run began with (see memory), all facts of them; import adds them to those of the
 func runExport(ctx context.Context, a *program, o exportOptions, arg string) error {
 	useZstd := !strings.HasSuffix(o.out, ".tar.gz") && !strings.HasSuffix(o.out, ".tgz")
 	if o.out != "" && useZstd && !strings.HasSuffix(o.out, ".tar.zst") && !strings.HasSuffix(o.out, ".tzst") {
-		return usageError{fmt.Sprintf("--output %q: expected a name that ends in .tar.zst or .tar.gz", o.out), "loops export --help"}
+		return usageError{
+			fmt.Sprintf("--output %q: expected a name that ends in .tar.zst or .tar.gz", o.out),
+			"loops export --help",
+		}
 	}
 	p, store, err := a.open(ctx)
 	if err != nil {
@@ -110,10 +117,12 @@ func runExport(ctx context.Context, a *program, o exportOptions, arg string) err
 	}
 	if o.json {
 		return terminal.WriteJSON(a.out, api.Exported{
-			Instance: string(run.ID), Loop: run.Loop, File: path, Bytes: size, Events: written.Digest.Events, Files: written.Files, LeftOut: written.Left,
+			Instance: string(run.ID), Loop: run.Loop, File: path, Bytes: size, Events: written.Digest.Events,
+			Files: written.Files, LeftOut: written.Left,
 			SHA256: written.Digest.Hash, Snapshots: written.Snapshots, Memories: p.AllShort(memories),
 		})
 	}
-	terminal.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, humanize.Count(written.Digest.Events, "event"), humanize.Count(written.Files, "file"), humanize.Bytes(size))
+	terminal.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out,
+		humanize.Count(written.Digest.Events, "event"), humanize.Count(written.Files, "file"), humanize.Bytes(size))
 	return nil
 }

@@ -78,7 +78,10 @@ func checkExtend(f *engine.Extend, cmd *cobra.Command, budget project.Budget) er
 			other = "--" + k.Flag
 		}
 		if other != "" {
-			return usageError{fmt.Sprintf("--extend %s and %s exclude each other: one raises the limit, the other sets it", k.Name, other), cmd.CommandPath() + " --help"}
+			return usageError{
+				fmt.Sprintf("--extend %s and %s exclude each other: one raises the limit, the other sets it", k.Name,
+					other), cmd.CommandPath() + " --help",
+			}
 		}
 	}
 	return nil

@@ -10,7 +10,9 @@ import (
 
 // addStore gives a command that touches runs its flag --store.
 func (a *program) addStore(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&a.store, "store", "", "where runs are recorded: `URL` is dir, sqlite:PATH or postgres://USER@HOST/NAME (default: $"+project.EnvStore+", the config, or dir)")
+	cmd.Flags().StringVar(&a.store, "store", "",
+		"where runs are recorded: `URL` is dir, sqlite:PATH or postgres://USER@HOST/NAME (default: $"+
+			project.EnvStore+", the config, or dir)")
 	return cmd
 }
 

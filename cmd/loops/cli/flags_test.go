@@ -63,7 +63,8 @@ func TestFlagsMeanOneThing(t *testing.T) {
 	for _, short := range slices.Sorted(maps.Keys(shorts)) {
 		all := slices.Sorted(maps.Keys(shorts[short]))
 		// -n counts rows; run and its like take it for little-loops, and do not show it.
-		if all = slices.DeleteFunc(all, func(name string) bool { return name == "n" }); len(all) > 1 && twice[short] != strings.Join(all, " ") {
+		if all = slices.DeleteFunc(all, func(name string) bool { return name == "n" }); len(all) > 1 &&
+			twice[short] != strings.Join(all, " ") {
 			t.Errorf("-%s is short for %v", short, all)
 		}
 	}

@@ -27,7 +27,8 @@ can be resumed are left out, and of costs those with a prompt whose cost is not 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, 7d) or a date")
+	flags.StringVarP(&since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, "+
+		"7d) or a date")
 	flags.BoolVarP(&asJSON, "json", "j", false, "print a JSON object")
 	return cmd
 }

@@ -65,7 +65,8 @@ was started, unless with --rerun.` + exitRunHelp(exitMeaning{Code: exitInvalid, 
   loops fork fix --at last --definition drafts/better.yaml -b`,
 	}
 	o.add(a, cmd)
-	cmd.Flags().StringVar(&o.at, "at", "last", "the `STEP` to do again: a number as history shows it, a state (its last visit), or last")
+	cmd.Flags().StringVar(&o.at, "at", "last", "the `STEP` to do again: a number as history shows it, a state (its "+
+		"last visit), or last")
 	return cmd
 }
 
@@ -99,7 +100,8 @@ func (o *forkOptions) add(a *program, cmd *cobra.Command) {
 	cmd.Args = arguments(1, 1, "NAME of a loop or id of a RUN")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.name = args[0]
-		if err := cmp.Or(checkOverrides(&o.over, cmd), o.view.check(cmd.CommandPath()), o.lock.check(cmd), checkBackground(o.background, o.dryRun, cmd.CommandPath()),
+		if err := cmp.Or(checkOverrides(&o.over, cmd), o.view.check(cmd.CommandPath()), o.lock.check(cmd),
+			checkBackground(o.background, o.dryRun, cmd.CommandPath()),
 			a.refused(engine.CheckForkValues(o.set))); err != nil {
 			return err
 		}
@@ -124,13 +126,17 @@ func (o *forkOptions) add(a *program, cmd *cobra.Command) {
 	}
 	flags := cmd.Flags()
 	flagContext(flags, &o.set)
-	flags.StringVar(&o.definition, "definition", "", "continue with the loop `FILE`, or with recorded: the loop as it was recorded with the run")
+	flags.StringVar(&o.definition, "definition", "", "continue with the loop `FILE`, or with recorded: the loop as "+
+		"it was recorded with the run")
 	addOverrides(&o.over, flags)
 	flags.BoolVar(&o.rerun, "rerun", false, "do the step again although its state says idempotent: false")
-	flags.BoolVar(&o.retry, "retry-failed", false, "take over the items of the step's for_each that came to yes, and repeat the others only")
+	flags.BoolVar(&o.retry, "retry-failed", false, "take over the items of the step's for_each that came to yes, "+
+		"and repeat the others only")
 	flags.BoolVar(&o.empty, "empty", false, "begin with an empty working folder")
-	flags.BoolVar(&o.files, "files", false, "begin with the files of the project as they were before that step, where they were kept (see loops undo)")
-	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
+	flags.BoolVar(&o.files, "files", false, "begin with the files of the project as they were before that step, "+
+		"where they were kept (see loops undo)")
+	flags.BoolVarP(&o.background, "background", "b", false,
+		"run in a process and session of its own, and return when the run is on record")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print from where the run would continue, and do nothing")
 	o.lock.addFlags(flags)
 	o.tree.Add(flags)
@@ -141,7 +147,8 @@ func (o *forkOptions) add(a *program, cmd *cobra.Command) {
 // request is what the flags ask for.
 func (o *forkOptions) request() *engine.ForkRequest {
 	return &engine.ForkRequest{
-		Run: o.name, At: o.at, Retry: o.again, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, RetryFailed: o.retry, Empty: o.empty, Files: o.files, Lock: o.lock.lock(), Tree: o.tree.Request(),
+		Run: o.name, At: o.at, Retry: o.again, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun,
+		RetryFailed: o.retry, Empty: o.empty, Files: o.files, Lock: o.lock.lock(), Tree: o.tree.Request(),
 	}
 }
 

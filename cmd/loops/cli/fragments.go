@@ -20,8 +20,11 @@ func newFragmentsCommand(a *program) *cobra.Command {
 		Long: `fragments lists what states may be built from: the fragments that a library or a loop file has, with what each is for and
 the parameters that it takes (* is required). FILE is a path, or a name below .loops or in the catalog, such as
 lib/common. A loop file uses them by import: [FILE], and fragment: NAME in a state.` + exitHelpOf(
-			exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the answer could not be written out"}, exitMeaning{Code: exitUsage, Text: "bad command line"},
-			exitMeaning{Code: exitInvalid, Text: "the file has mistakes"}, exitMeaning{Code: exitNotFound, Text: "no such file"}),
+			exitMeaning{Code: exitOK, Text: "done"},
+			exitMeaning{Code: exitFailed, Text: "the answer could not be written out"},
+			exitMeaning{Code: exitUsage, Text: "bad command line"},
+			exitMeaning{Code: exitInvalid, Text: "the file has mistakes"},
+			exitMeaning{Code: exitNotFound, Text: "no such file"}),
 		Example: `  loops fragments lib/common
   loops fragments .loops/lib/git.yaml --json | jq -r .[].name`,
 		Args: arguments(1, 1, "FILE of a library"),

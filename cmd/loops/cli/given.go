@@ -29,7 +29,8 @@ func (a *program) readGiven(flag, name string, limit int64) (string, error) {
 		return "", failure(engine.Usage, "--%s %s: %v", flag, name, project.Cause(err))
 	}
 	if int64(len(data)) > limit {
-		return "", failure(engine.Usage, "--%s %s: it is longer than %d KiB, the most that can be checked", flag, name, limit>>10)
+		return "", failure(engine.Usage, "--%s %s: it is longer than %d KiB, the most that can be checked", flag,
+			name, limit>>10)
 	}
 	return string(data), nil
 }

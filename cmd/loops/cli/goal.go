@@ -56,9 +56,12 @@ Without a terminal and without --yes the loop is written and not run.` + exitRun
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.goal.Check, "check", "", "the `SCRIPT` that exits with 0 where the goal is reached")
-	flags.StringVar(&o.goal.Host, "host", "", "agent `HOST` that works (default: that of the project, or the first that is installed)")
-	flags.Var(&o.goal.Budget, "budget", "what the run may use, instead of cost=5,tokens=2M,prompts=20: "+project.BudgetForms)
-	flags.StringArrayVar(&o.goal.Protect, "protect", nil, "files that the agent may not change, as a `GLOB`, instead of tests; can be repeated")
+	flags.StringVar(&o.goal.Host, "host", "", "agent `HOST` that works (default: that of the project, or the first "+
+		"that is installed)")
+	flags.Var(&o.goal.Budget, "budget", "what the run may use, instead of cost=5,tokens=2M,prompts=20: "+
+		project.BudgetForms)
+	flags.StringArrayVar(&o.goal.Protect, "protect", nil,
+		"files that the agent may not change, as a `GLOB`, instead of tests; can be repeated")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "run it without asking")
 	flags.BoolVarP(&o.view.quiet, "quiet", "q", false, "print errors only, and the reason of a failure")
 	flags.BoolVarP(&o.view.verbose, "verbose", "v", false, "print whole actions, all output and details of verdicts")

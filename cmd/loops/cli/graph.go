@@ -44,8 +44,12 @@ is reached. A dashed frame is a state that no run can reach, or that is known on
 
 Text is as wide as the terminal, else 80 columns; what does not fit as boxes is a list. Code hosts draw Mermaid graphs
 of up to 500 transitions.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the graph could not be written out"}, exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"},
-				exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"}, exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"}, exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "done"},
+				exitMeaning{Code: exitFailed, Text: "the graph could not be written out"},
+				exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"},
+				exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"},
+				exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"},
+				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops graph fix
   loops graph fix --format svg -o fix.svg
   loops graph fix-20261121T103405 --by time
@@ -70,7 +74,8 @@ of up to 500 transitions.` +
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.format, "format", "text", "`FORMAT` is text, mermaid, dot, svg or html")
-	flags.StringVar(&o.by, "by", "", "what colours the states of a run: `WHAT` is outcome, visits, time or cost (default visits)")
+	flags.StringVar(&o.by, "by", "", "what colours the states of a run: `WHAT` is outcome, visits, time or cost "+
+		"(default visits)")
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead")
 	flags.IntVar(&o.width, "width", 0, "width of text in `COLUMNS` (default: that of the terminal, or 80)")
 	return cmd
@@ -81,7 +86,9 @@ func runGraph(ctx context.Context, a *program, o graphOptions) error {
 	if err != nil {
 		return err
 	}
-	g, note, err := app.Graph(ctx, p, o.name, o.by, a.damaged, func() (*fsm.Loop, error) { return a.drawnLoop(ctx, p, o.name) })
+	g, note, err := app.Graph(ctx, p, o.name, o.by, a.damaged, func() (*fsm.Loop, error) {
+		return a.drawnLoop(ctx, p, o.name)
+	})
 	if err != nil {
 		return err
 	}
@@ -99,7 +106,8 @@ func runGraph(ctx context.Context, a *program, o graphOptions) error {
 	case "html":
 		text = g.HTML()
 	default:
-		text = g.Text(cmp.Or(o.width, terminal.Columns(a.Out, a.getenv), graphColumns), o.file == "" && a.coloured(a.Out))
+		text = g.Text(cmp.Or(o.width, terminal.Columns(a.Out, a.getenv), graphColumns), o.file == "" &&
+			a.coloured(a.Out))
 		if o.file == "" {
 			text = humanize.Ours(text)
 		}
@@ -131,7 +139,8 @@ func (a *program) drawnLoop(ctx context.Context, p *project.Project, name string
 	}
 	if f.Loop == nil {
 		fmt.Fprint(a.Err, a.render(p, f.All()))
-		return nil, failure(engine.Invalid, "%s has %s; nothing was drawn", p.Short(path), humanize.Count(project.CountErrors(f.All()), "error"))
+		return nil, failure(engine.Invalid, "%s has %s; nothing was drawn", p.Short(path),
+			humanize.Count(project.CountErrors(f.All()), "error"))
 	}
 	return f.Loop, nil
 }

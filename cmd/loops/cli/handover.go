@@ -13,7 +13,10 @@ import (
 func (a *program) handOver(p *project.Project, v viewFlags, r engine.Request) worker.Handover {
 	h := worker.Handover{
 		Version: worker.HandoverVersion, Dir: p.Cwd, Project: a.dir, Store: a.store, Words: a.args, Request: r,
-		View: worker.ChildView{Quiet: v.quiet, Verbose: v.verbose, JSON: v.json, Format: v.format, File: v.file, Costs: v.costs, Diagrams: v.diagrams},
+		View: worker.ChildView{
+			Quiet: v.quiet, Verbose: v.verbose, JSON: v.json, Format: v.format, File: v.file,
+			Costs: v.costs, Diagrams: v.diagrams,
+		},
 	}
 	if a.colorGiven {
 		h.View.Color = a.color
@@ -23,7 +26,10 @@ func (a *program) handOver(p *project.Project, v viewFlags, r engine.Request) wo
 
 // handedFlags are a view as the command line has it.
 func handedFlags(v worker.ChildView) viewFlags {
-	return viewFlags{quiet: v.Quiet, verbose: v.Verbose, json: v.JSON, format: v.Format, file: v.File, costs: v.Costs, diagrams: v.Diagrams}
+	return viewFlags{
+		quiet: v.Quiet, verbose: v.Verbose, json: v.JSON, format: v.Format, file: v.File, costs: v.Costs,
+		diagrams: v.Diagrams,
+	}
 }
 
 // handedApp returns the invocation that carries the run.

@@ -16,11 +16,15 @@ import (
 
 // notHanded are the flags that mean nothing to the process of a run, because they are done when it is started,
 // and those that are looked at apart.
-var notHanded = []string{"background", "dry-run", "help", "color", "output", "items", "builtin", "clear", "follow", "jq", "template"}
+var notHanded = []string{
+	"background", "dry-run", "help", "color", "output", "items", "builtin", "clear", "follow",
+	"jq", "template",
+}
 
 // flagValues are values that flags take, where a text does not do.
 var flagValues = map[string]string{
-	"sandbox": "strict", "snapshots": "git", "store": "sqlite:x.db", "budget": "cost=3", "permissions": "skip", "durability": "none", "extend": "steps=2", "format": "json", "context": "a=b", "set": "a=b",
+	"sandbox": "strict", "snapshots": "git", "store": "sqlite:x.db", "budget": "cost=3", "permissions": "skip",
+	"durability": "none", "extend": "steps=2", "format": "json", "context": "a=b", "set": "a=b",
 	"definition": "recorded", "queue-timeout": "90s", "worktree-end": "merge", "at": "3",
 }
 
@@ -60,13 +64,15 @@ func TestEveryFlagIsHandedOver(t *testing.T) {
 			}
 		}
 	}
-	if h := handed(t, []string{"run", "fix", "-b", "the input"}); h.Request.Start == nil || h.Request.Start.Input == nil || *h.Request.Start.Input != "the input" {
+	if h := handed(t, []string{"run", "fix", "-b", "the input"}); h.Request.Start == nil ||
+		h.Request.Start.Input == nil || *h.Request.Start.Input != "the input" {
 		t.Errorf("the input is not handed over: %+v", h)
 	}
 	if h := handed(t, []string{"run", "fix", "-b", "--color=always"}); h.View.Color != "always" {
 		t.Errorf("--color is not handed over: %+v", h)
 	}
-	if h := handed(t, []string{"run", "fix", "-b", "--format=junit", "-o", "x.xml"}); h.View.Format != "junit" || h.View.File != "x.xml" {
+	if h := handed(t, []string{"run", "fix", "-b", "--format=junit", "-o", "x.xml"}); h.View.Format != "junit" ||
+		h.View.File != "x.xml" {
 		t.Errorf("-o is not handed over: %+v", h)
 	}
 	if h := handed(t, []string{"-C", ".", "run", "fix", "-b"}); h.Project != "." {

@@ -10,10 +10,14 @@ import (
 // newHelpCommand is "loops help".
 func newHelpCommand(a *program, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use:     "help [COMMAND|TOPIC...]",
-		Short:   "Show help for a command or a topic",
-		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name is in brackets after a\nmessage of validate. help language CHAPTER prints a chapter of the language page, on a terminal in $PAGER; help key NAME prints what a key of a loop file means.\nA NAME that is no command and no topic is looked for in both." + exitHelp(exitOK, exitFailed, exitUsage),
-		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state\n  loops help language lists\n  loops help key for_each",
+		Use:   "help [COMMAND|TOPIC...]",
+		Short: "Show help for a command or a topic",
+		Long: "help shows the help of a command, or a topic. help rule NAME explains the rule whose name is in " +
+			"brackets after a\nmessage of validate. help language CHAPTER prints a chapter of the language page, on " +
+			"a terminal in $PAGER; help key NAME prints what a key of a loop file means.\n" +
+			"A NAME that is no command and no topic is looked for in both." + exitHelp(exitOK, exitFailed, exitUsage),
+		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state\n" +
+			"  loops help language lists\n  loops help key for_each",
 		RunE: func(help *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "rule" {
 				return printRule(a.out, args[1:])
@@ -42,7 +46,8 @@ func addCompletion(root *cobra.Command) {
 			continue
 		}
 		c.Short = "Print a script that completes commands in your shell"
-		c.Long = `completion prints a script that makes a shell complete commands, flags and their values: loops, states and
+		c.Long =
+			`completion prints a script that makes a shell complete commands, flags and their values: loops, states and
 steps, runs (behind stop the running ones, behind resume those that can be resumed), formats and files.
 
 To have it in every new shell, once:
@@ -61,7 +66,10 @@ bash needs the package bash-completion, and zsh the line "autoload -U compinit; 
 		}
 		c.Args = arguments(1, 1, "bash, zsh, fish or powershell")
 		c.RunE = func(_ *cobra.Command, args []string) error {
-			return usageError{"there is no shell " + args[0] + " here; expected bash, zsh, fish or powershell", "loops completion --help"}
+			return usageError{
+				"there is no shell " + args[0] + " here; expected bash, zsh, fish or powershell",
+				"loops completion --help",
+			}
 		}
 	}
 	// Cobra adds it last; it is listed before the command man and what follows that.

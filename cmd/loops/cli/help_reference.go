@@ -13,7 +13,10 @@ import (
 
 // helpLanguage is the topic that lists the chapters of the language page.
 func helpLanguage() *cobra.Command {
-	cmd := &cobra.Command{Use: "language", Short: "The loop language by chapter (language CHAPTER), and its keys (key NAME)"}
+	cmd := &cobra.Command{
+		Use:   "language",
+		Short: "The loop language by chapter (language CHAPTER), and its keys (key NAME)",
+	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		topic := *cmd
 		topic.Long = chapters()
@@ -24,7 +27,8 @@ func helpLanguage() *cobra.Command {
 
 func chapters() string {
 	var b strings.Builder
-	b.WriteString("The chapters of the language page and their parts. loops help language CHAPTER prints one, loops help language all the whole page, " +
+	b.WriteString("The chapters of the language page and their parts. loops help language CHAPTER prints one, loops " +
+		"help language all the whole page, " +
 		"loops help key NAME what a key of a loop file means.\n")
 	for _, c := range docs.Chapters() {
 		fmt.Fprintf(&b, "\n%*s%s", 2*c.Level-2, "", strings.ToLower(c.Title))
@@ -56,7 +60,8 @@ func helpNames(topic string) (names []string) {
 	return append(names, "all")
 }
 
-// helpTopicOf returns the topic of which a single word is a name, so that "help branches" and "help for_each" need not say it; "" = none.
+// helpTopicOf returns the topic of which a single word is a name, so that "help branches" and "help for_each"
+// need not say it; "" = none.
 func helpTopicOf(args []string) string {
 	if len(args) != 1 {
 		return ""
@@ -75,7 +80,8 @@ func helpAbout(topic, name string) (text string, long bool, err error) {
 	name = spelt(name)
 	switch {
 	case topic == "key" && name == "":
-		return helpWrap("The keys of loop files. loops help key NAME prints what one means.\n\n" + strings.Join(helpNames(topic), ", ")), false, nil
+		return helpWrap("The keys of loop files. loops help key NAME prints what one means.\n\n" +
+			strings.Join(helpNames(topic), ", ")), false, nil
 	case name == "":
 		return helpWrap(chapters()), false, nil
 	}
@@ -91,7 +97,8 @@ func helpAbout(topic, name string) (text string, long bool, err error) {
 			return c.Text, true, nil
 		}
 	}
-	return "", false, fmt.Errorf("the language page has no chapter %s%s", humanize.Quote(name), humanize.DidYouMean(name, helpNames(topic)))
+	return "", false, fmt.Errorf("the language page has no chapter %s%s", humanize.Quote(name),
+		humanize.DidYouMean(name, helpNames(topic)))
 }
 
 // spelt returns a title as a user types it: in lower case, with a dash for each space.
@@ -113,7 +120,8 @@ func key(name string) (string, error) {
 		}
 	}
 	if b.Len() == 0 {
-		return "", fmt.Errorf("no key of a loop file is called %s%s", humanize.Quote(name), humanize.DidYouMean(name, helpNames("key")))
+		return "", fmt.Errorf("no key of a loop file is called %s%s", humanize.Quote(name),
+			humanize.DidYouMean(name, helpNames("key")))
 	}
 	return b.String(), nil
 }

@@ -22,7 +22,8 @@ func helpSettings() *cobra.Command {
 			fmt.Fprintf(&b, "  %-22s  %s\n", k.Name, text)
 		}
 		topic := *cmd
-		topic.Long = "The keys of .loops/config.yaml, and of the user's file. docs/config.md has an example of each.\n\n" + b.String()
+		topic.Long = "The keys of .loops/config.yaml, and of the user's file. docs/config.md has an " +
+			"example of each.\n\n" + b.String()
 		helpPrint(&topic)
 	})
 	return cmd
@@ -41,7 +42,8 @@ func helpNotifications() *cobra.Command {
 			fmt.Fprintf(&b, "\n  %s %-12s  the run %s", star, k.Name, k.Means)
 		}
 		topic := *cmd
-		topic.Long = "What the key on of a notification can list. Those with a star are sent where it is missing.\n" + b.String()
+		topic.Long = "What the key on of a notification can list. Those with a star are sent where it is missing.\n" +
+			b.String()
 		helpPrint(&topic)
 	})
 	return cmd

@@ -32,7 +32,8 @@ func TestHelpIsComplete(t *testing.T) {
 			t.Errorf("%s does not list its exit codes", cmd.CommandPath())
 		}
 		if lines := strings.Count(helpProse(cmd), "\n"); lines > 25 {
-			t.Errorf("%s: the help has %d lines of prose; move what is rarely needed to a topic", cmd.CommandPath(), lines)
+			t.Errorf("%s: the help has %d lines of prose; move what is rarely needed to a topic", cmd.CommandPath(),
+				lines)
 		}
 		page := helpPage(cmd)
 		for line := range strings.Lines(page) {
@@ -40,7 +41,8 @@ func TestHelpIsComplete(t *testing.T) {
 				t.Errorf("%s: the help has a line longer than %d characters: %s", cmd.CommandPath(), helpWidth, line)
 			}
 		}
-		usage, examples, flags := strings.Index(page, "\nUsage:\n"), strings.Index(page, "\nExamples:\n"), strings.Index(page, "\nFlags")
+		usage, examples, flags := strings.Index(page, "\nUsage:\n"), strings.Index(page, "\nExamples:\n"),
+			strings.Index(page, "\nFlags")
 		if usage < 0 || examples < usage || flags < examples {
 			t.Errorf("%s: usage, examples and flags stand in another order:\n%s", cmd.CommandPath(), page)
 		}
@@ -58,9 +60,14 @@ func TestHelpIsComplete(t *testing.T) {
 }
 
 func TestHelpOfEveryCommandWorks(t *testing.T) {
-	for _, name := range []string{"run", "resume", "mcp", "doctor", "list", "history", "events", "logs", "explain", "diff", "stats", "status", "stop", "sweep", "validate", "show", "new", "policy", "schema", "stage", "store", "version", "completion", "help"} {
+	for _, name := range []string{
+		"run", "resume", "mcp", "doctor", "list", "history", "events", "logs", "explain",
+		"diff", "stats", "status", "stop", "sweep", "validate", "show", "new", "policy", "schema", "stage", "store",
+		"version", "completion", "help",
+	} {
 		var out, errs bytes.Buffer
-		if code := Main([]string{name, "--help"}, IO{Out: &out, Err: &errs, Dir: t.TempDir()}); code != 0 || errs.Len() > 0 || !strings.Contains(out.String(), "Usage:") {
+		if code := Main([]string{name, "--help"}, IO{Out: &out, Err: &errs, Dir: t.TempDir()}); code != 0 ||
+			errs.Len() > 0 || !strings.Contains(out.String(), "Usage:") {
 			t.Errorf("%s --help: %d %s", name, code, errs.String())
 		}
 	}

@@ -56,7 +56,8 @@ func helpPrint(cmd *cobra.Command) {
 
 func usage(cmd *cobra.Command) string {
 	switch path := cmd.CommandPath(); {
-	case cmd.HasAvailableSubCommands() && slices.Contains(strings.Split(cmd.Example, "\n"), "  "+path): // an example has it alone
+	// an example has it alone
+	case cmd.HasAvailableSubCommands() && slices.Contains(strings.Split(cmd.Example, "\n"), "  "+path):
 		return "  " + path + " [COMMAND] [flags]"
 	case cmd.HasAvailableSubCommands():
 		return "  " + path + " COMMAND"
@@ -108,14 +109,16 @@ func helpOverview(root *cobra.Command) string {
 			}
 		}
 		if len(names) > 0 {
-			fill(&b, fmt.Sprintf("%-*s  ", wide, title), strings.Repeat(" ", wide+2), []string{strings.Join(names, ", ")})
+			fill(&b, fmt.Sprintf("%-*s  ", wide, title), strings.Repeat(" ", wide+2),
+				[]string{strings.Join(names, ", ")})
 		}
 	}
 	for _, g := range root.Groups() {
 		row(g.Title, func(c *cobra.Command) bool { return c.IsAvailableCommand() && c.GroupID == g.ID })
 	}
 	row("Topics", (*cobra.Command).IsAdditionalHelpTopicCommand)
-	fmt.Fprintf(&b, "\n%s COMMAND --help and %[1]s help TOPIC say more; %[1]s --help says what each command does.\n", root.Name())
+	fmt.Fprintf(&b, "\n%s COMMAND --help and %[1]s help TOPIC say more; %[1]s --help says what each command does.\n",
+		root.Name())
 	return b.String()
 }
 

@@ -64,7 +64,8 @@ each event, whole.` +
 	flags.StringVarP(&o.State, "state", "s", "", "only events about this `STATE`, or runs that are, or ended, in it")
 	flags.StringVarP(&o.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
 	flags.StringVar(&o.Until, "until", "", "only what is older than `WHEN`: an age or a date")
-	flags.StringVar(&o.Text, "text", "", "only events with this `TEXT` in them, or runs with such events; upper and lower case are the same")
+	flags.StringVar(&o.Text, "text", "", "only events with this `TEXT` in them, or runs with such events; upper and "+
+		"lower case are the same")
 	addRunFilters(flags, &o.HistoryQuery)
 	flags.BoolVar(&o.Cost, "cost", false, "show what each run cost")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")

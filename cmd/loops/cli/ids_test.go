@@ -74,7 +74,8 @@ func TestOneIDEverywhere(t *testing.T) {
 		t.Run(store, func(t *testing.T) {
 			dir := t.TempDir()
 			for _, name := range []string{"fix", "other"} {
-				text := fmt.Sprintf("name: %s\ndescription: one step\ninitial: a\nstates:\n  a: {action: echo did, next: done}\n  done: {terminal: true}\n", name)
+				text := fmt.Sprintf("name: %s\ndescription: one step\ninitial: a\nstates:\n"+
+					"  a: {action: echo did, next: done}\n  done: {terminal: true}\n", name)
 				if err := os.MkdirAll(filepath.Join(dir, ".loops"), 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -84,7 +85,11 @@ func TestOneIDEverywhere(t *testing.T) {
 			}
 			command := func(args ...string) (int, string) {
 				var out, errs bytes.Buffer
-				code := Main(args, IO{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: dir, Env: []string{"LOOPS_STORE=" + store, "PATH=" + os.Getenv("PATH"), "HOME=" + dir}})
+				code := Main(args,
+					IO{
+						In: strings.NewReader(""), Out: &out, Err: &errs, Dir: dir,
+						Env: []string{"LOOPS_STORE=" + store, "PATH=" + os.Getenv("PATH"), "HOME=" + dir},
+					})
 				return code, out.String() + errs.String()
 			}
 			idOf := func(of string) string {
@@ -111,7 +116,8 @@ func TestOneIDEverywhere(t *testing.T) {
 					}
 					code, want := ask(id)
 					if got, said := ask(form); got != code || said != want {
-						t.Errorf("loops %s by %s ends with %d and says\n%s\nby the id %s with %d and\n%s", idCommands[name], form, got, said, id, code, want)
+						t.Errorf("loops %s by %s ends with %d and says\n%s\nby the id %s with %d and\n%s",
+							idCommands[name], form, got, said, id, code, want)
 					}
 				}
 				if name == "rm" {

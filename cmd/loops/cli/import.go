@@ -37,9 +37,14 @@ FILE is checked before anything of it is used. A file that is truncated or damag
 links or paths that lead elsewhere, or unpacks to more than --max-size is refused. A run
 of little-loops can be imported into a database only.` +
 			exitHelpOf(exitMeaning{Code: exitOK, Text: "the run is there, also if it was before"},
-				exitMeaning{Code: exitFailed, Text: "FILE is damaged or no archive of a run, or another run has its id or working folder"},
-				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "there is no FILE"},
-				exitMeaning{Code: exitConflict, Text: "the run that is there is running"}, exitMeaning{Code: exitRecord, Text: "FILE cannot be read, or the records of runs cannot be used"}),
+				exitMeaning{
+					Code: exitFailed,
+					Text: "FILE is damaged or no archive of a run, or another run has its id or working folder",
+				},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{Code: exitNotFound, Text: "there is no FILE"},
+				exitMeaning{Code: exitConflict, Text: "the run that is there is running"},
+				exitMeaning{Code: exitRecord, Text: "FILE cannot be read, or the records of runs cannot be used"}),
 		Example: `  loops import fix-20261121T103405.tar.zst
   loops import run.tar.gz --store sqlite:.loops/runs.db`,
 		Args: arguments(1, 1, "FILE, which loops export wrote"),
@@ -83,15 +88,18 @@ func runImport(ctx context.Context, a *program, o importOptions, arg string) err
 	}
 	defer store.Close()
 	shown := a.meter("Importing", o.quiet || o.json, humanize.Bytes)
-	run, err := app.ImportFile(ctx, store, &terminal.MeterStream{Reader: file, Meter: shown, Total: size}, limit, o.withMemory, shown.End)
+	run, err := app.ImportFile(ctx, store, &terminal.MeterStream{Reader: file, Meter: shown, Total: size}, limit,
+		o.withMemory, shown.End)
 	if err != nil {
 		return app.NotImported(arg, err)
 	}
 	if run.SnapshotsLost != "" {
-		terminal.Say(a.Err, "loops: the snapshots of its files were left out, so loops undo has nothing of it: %s\n", run.SnapshotsLost)
+		terminal.Say(a.Err, "loops: the snapshots of its files were left out, so loops undo has nothing of it: %s\n",
+			run.SnapshotsLost)
 	}
 	if len(run.Memories) > 0 && !run.MemoriesTaken {
-		terminal.Say(a.Err, "loops: %s has a memory (%s), which was left out; to add it to that of the project: --with-memory\n", arg, humanize.List(run.Memories))
+		terminal.Say(a.Err, "loops: %s has a memory (%s), which was left out; to add it to that of the project: "+
+			"--with-memory\n", arg, humanize.List(run.Memories))
 	}
 	if o.json {
 		return terminal.WriteJSON(a.out, run)
@@ -100,6 +108,7 @@ func runImport(ctx context.Context, a *program, o importOptions, arg string) err
 		terminal.Say(a.out, "%s already exists and is the same; nothing was imported.\n", run.Instance)
 		return nil
 	}
-	terminal.Say(a.out, "Imported %s (%s, %s, %s).\n", run.Instance, run.Status, humanize.Count(run.Events, "event"), humanize.Count(run.Files, "file"))
+	terminal.Say(a.out, "Imported %s (%s, %s, %s).\n", run.Instance, run.Status, humanize.Count(run.Events, "event"),
+		humanize.Count(run.Files, "file"))
 	return nil
 }

@@ -21,8 +21,11 @@ catalog names, to the same place below .loops. From then on its name means the c
 
 Libraries of fragments and loops that it inherits from stay in the catalog, where the copy finds them. A copy that would
 no longer find something, because it is beside the original, is not made.` + exitHelpOf(
-			exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the project has a loop of that name, or the copy cannot be written"}, exitMeaning{Code: exitUsage, Text: "bad command line, or there is no catalog"},
-			exitMeaning{Code: exitInvalid, Text: "the copy would not be valid"}, exitMeaning{Code: exitNotFound, Text: "no such loop in the catalog"}),
+			exitMeaning{Code: exitOK, Text: "done"},
+			exitMeaning{Code: exitFailed, Text: "the project has a loop of that name, or the copy cannot be written"},
+			exitMeaning{Code: exitUsage, Text: "bad command line, or there is no catalog"},
+			exitMeaning{Code: exitInvalid, Text: "the copy would not be valid"},
+			exitMeaning{Code: exitNotFound, Text: "no such loop in the catalog"}),
 		Example: `  loops install fix-quality
   loops list --json | jq -r '.[] | select(.catalog).name'`,
 		Args: arguments(1, 1, "NAME of a loop of the catalog"),
@@ -47,6 +50,7 @@ func runInstall(a *program, name string, json bool) error {
 	if json {
 		return terminal.WriteJSON(a.out, api.Installed{Loop: name, File: copied.To, From: copied.From})
 	}
-	terminal.Say(a.out, "Wrote %s, a copy of %s. To run it:\n  %s\n", p.Short(copied.To), p.Short(copied.From), a.command("run", name))
+	terminal.Say(a.out, "Wrote %s, a copy of %s. To run it:\n  %s\n", p.Short(copied.To), p.Short(copied.From),
+		a.command("run", name))
 	return nil
 }

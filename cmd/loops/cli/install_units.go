@@ -20,12 +20,15 @@ type unitOptions struct {
 
 func newScheduleFireCommand(a *program) *cobra.Command {
 	return &cobra.Command{
-		Use: "fire", Short: "Fire schedules that are due now", Args: arguments(0, 0, ""), Example: "  loops schedule fire",
+		Use: "fire", Short: "Fire schedules that are due now", Args: arguments(0, 0, ""),
+		Example: "  loops schedule fire",
 		Long: `fire does once what loops serve does all the time: it starts the runs of schedules that are due, in the background, each time once. It is for a
 timer that calls it each minute; see loops schedule install.` + exitHelp(exitOK, exitFailed, exitUsage, exitRecord),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := trigger.Watch{
-				Open: a.project, Begin: (&served{app: a}).beginDetached, Say: func(text string) { terminal.SayLine(a.Err, "loops: "+text) },
+				Open: a.project, Begin: (&served{app: a}).beginDetached, Say: func(text string) {
+					terminal.SayLine(a.Err, "loops: "+text)
+				},
 				Tell: func(f trigger.Firing) { terminal.SayLine(a.Out, f.Loop+": "+view.FiringLine(f)) },
 			}
 			return a.shown(w.Once(cmd.Context()))
@@ -36,7 +39,8 @@ timer that calls it each minute; see loops schedule install.` + exitHelp(exitOK,
 func newScheduleInstallCommand(a *program) *cobra.Command {
 	var o unitOptions
 	cmd := &cobra.Command{
-		Use: "install", Short: "Have schedules fired without a server", Args: arguments(0, 0, ""), Example: "  loops schedule install\n  loops schedule install --manager cron --yes",
+		Use: "install", Short: "Have schedules fired without a server", Args: arguments(0, 0, ""),
+		Example: "  loops schedule install\n  loops schedule install --manager cron --yes",
 		Long: `install has systemd, or cron, call loops schedule fire each minute for this project, as you. It shows what it would write; with
 --yes it writes that. With systemd, loginctl enable-linger has it run while you are not signed in. To undo it: systemctl --user disable --now NAME.timer, or remove the line from the crontab.` +
 			exitHelp(exitOK, exitFailed, exitUsage),
@@ -51,7 +55,8 @@ func newScheduleInstallCommand(a *program) *cobra.Command {
 func newServeInstallCommand(a *program) *cobra.Command {
 	var o unitOptions
 	cmd := &cobra.Command{
-		Use: "install", Short: "Have the service manager run this server", Example: "  loops serve install --yes -- --listen 127.0.0.1:8080",
+		Use: "install", Short: "Have the service manager run this server",
+		Example: "  loops serve install --yes -- --listen 127.0.0.1:8080",
 		Long: `install has systemd, or launchd on macOS, run loops serve for this project, as you: now, and when you sign in. What follows -- are flags of
 loops serve. It shows what it would write; with --yes it writes that. Its address is in the log: journalctl --user -u NAME; loops serve token prints it, too.` +
 			exitHelp(exitOK, exitFailed, exitUsage),
@@ -65,12 +70,15 @@ loops serve. It shows what it would write; with --yes it writes that. Its addres
 }
 
 func (o *unitOptions) flags(cmd *cobra.Command, managers []string) {
-	cmd.Flags().StringVar(&o.manager, "manager", managers[0], "what is to start it: `MANAGER` is "+strings.Join(managers, " or "))
+	cmd.Flags().StringVar(&o.manager, "manager", managers[0], "what is to start it: `MANAGER` is "+
+		strings.Join(managers, " or "))
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write it, instead of showing it")
 }
 
 // install shows what has a manager start a command line of loops, or does it.
-func (o *unitOptions) install(cmd *cobra.Command, a *program, what string, args []string, plan func(app.UnitJob, string) (app.UnitPlan, error)) error {
+func (o *unitOptions) install(cmd *cobra.Command, a *program, what string, args []string,
+	plan func(app.UnitJob, string) (app.UnitPlan, error),
+) error {
 	p, err := a.project()
 	if err != nil {
 		return err

@@ -44,8 +44,10 @@ func TestJSONFollowsItsSchema(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, ".loops"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(".loops/child.yaml", "name: child\ninitial: one\nstates:\n  one: {action: echo one, next: done}\n  done: {terminal: true}\n")
-	write(".loops/lib.yaml", "fragments:\n  f: {description: Says it, parameters: {text: {type: string, required: true}}, action: echo}\n")
+	write(".loops/child.yaml", "name: child\ninitial: one\nstates:\n  one: {action: echo one, next: done}\n"+
+		"  done: {terminal: true}\n")
+	write(".loops/lib.yaml", "fragments:\n  f: {description: Says it, parameters: {text: {type: string, required: "+
+		"true}}, action: echo}\n")
 	write(".loops/fix.yaml", `name: fix
 description: Repairs
 schedule: {cron: "0 3 * * *"}
@@ -80,7 +82,8 @@ states:
 	write("bad", "")
 	loops("run", "fix", "-q")
 	loops("run", "fix", "-q", "--max-steps", "1")
-	if out, errs := loops("run", "each", "-q"); !strings.Contains(out+errs, "exit 3") && !strings.Contains(out+errs, "state c") {
+	if out, errs := loops("run", "each", "-q"); !strings.Contains(out+errs, "exit 3") &&
+		!strings.Contains(out+errs, "state c") {
 		t.Errorf("run each: %s%s", out, errs)
 	}
 	loops("run", "asks", "-q", "--park")
@@ -91,11 +94,19 @@ states:
 	ids := strings.Fields(strings.ReplaceAll(list, `"`, "")) // newest first
 	newest, failed, oldest := ids[0], ids[len(ids)-2], ids[len(ids)-1]
 	for _, command := range []string{
-		"status", "status last", "status fix", "status each", "status asks", "history fix", "history last", "history each", "history asks", "events last", "events each", "events fix", "cost", "cost last", "stop each", "test fix", "test fix --state b", "test each --state a", "test each --state c", "test asks", "prove fix", "prove each", "simulate fix --seed 1", "simulate each --scenario all-fail", "simulate fix --seed 1 --runs 20", "prune --keep-last 9",
+		"status", "status last", "status fix", "status each", "status asks", "history fix", "history last",
+		"history each", "history asks", "events last", "events each", "events fix", "cost", "cost last", "stop each",
+		"test fix", "test fix --state b", "test each --state a", "test each --state c", "test asks", "prove fix",
+		"prove each", "simulate fix --seed 1", "simulate each --scenario all-fail", "simulate fix --seed 1 --runs 20",
+		"prune --keep-last 9",
 		"config show", "explain last", "fragments .loops/lib.yaml", "list", "queue list", "render fix a", "runs",
-		"schedule next fix", "schedule pause fix", "schedule unpause fix", "report last -o r.html", "new x --from sequence", "new --list", "stats fix", "store copy dir sqlite:copy.db", "sweep", "validate", "version", "export last -o x.tar.gz", "rm " + newest + " --force", "import x.tar.gz",
-		"answer", "diff " + oldest + " " + newest, "diff " + oldest + " " + failed, "doctor", "show fix", "show fix --origins --resolved", "watch --once", "watch fix --once",
-		"run fix --dry-run", "run fix", "run each", "run asks --park", "fork " + oldest + " --at 2 --dry-run", "fork " + oldest + " --at 2", "attach " + oldest, "resume asks --park",
+		"schedule next fix", "schedule pause fix", "schedule unpause fix", "report last -o r.html",
+		"new x --from sequence", "new --list", "stats fix", "store copy dir sqlite:copy.db", "sweep", "validate",
+		"version", "export last -o x.tar.gz", "rm " + newest + " --force", "import x.tar.gz",
+		"answer", "diff " + oldest + " " + newest, "diff " + oldest + " " + failed, "doctor", "show fix",
+		"show fix --origins --resolved", "watch --once", "watch fix --once",
+		"run fix --dry-run", "run fix", "run each", "run asks --park", "fork " + oldest + " --at 2 --dry-run",
+		"fork " + oldest + " --at 2", "attach " + oldest, "resume asks --park",
 		"answer asks approve", "answer",
 	} {
 		args := strings.Fields(command)
@@ -106,7 +117,8 @@ states:
 	if !strings.Contains(out, `"urn:loops:json:runs:1"`) || strings.Contains(out, `"additionalProperties": false`) {
 		t.Errorf("schema --json-output runs:\n%s", out)
 	}
-	if _, errs := loops("schema", "--json-output", "runz"); !strings.Contains(errs, `no schema for "runz"; there is one for: answer, attach, blame, `) {
+	if _, errs := loops("schema", "--json-output", "runz"); !strings.Contains(errs,
+		`no schema for "runz"; there is one for: answer, attach, blame, `) {
 		t.Errorf("schema --json-output runz: %s", errs)
 	}
 }
@@ -124,7 +136,8 @@ func followsSchema(t *testing.T, command, out, errs string) {
 		t.Fatalf("%s: %v", command, err)
 	}
 	texts := []string{out}
-	if !strings.Contains(command, "--dry-run") && slices.Contains([]string{"attach", "events", "fork", "resume", "run", "watch"}, strings.Fields(command)[0]) {
+	if !strings.Contains(command, "--dry-run") &&
+		slices.Contains([]string{"attach", "events", "fork", "resume", "run", "watch"}, strings.Fields(command)[0]) {
 		texts = strings.Split(strings.TrimSpace(out), "\n")
 	}
 	for _, text := range texts {
@@ -143,7 +156,8 @@ func followsSchema(t *testing.T, command, out, errs string) {
 func TestJSONOfAnyProject(t *testing.T) {
 	interrupted := func(t *testing.T, dir string) {
 		t.Helper()
-		text := "name: fix\ndescription: Repairs\ninitial: work\nstates:\n  work: {action: make, next: done}\n  done: {terminal: true}\n"
+		text := "name: fix\ndescription: Repairs\ninitial: work\nstates:\n  work: {action: make, next: done}\n" +
+			"  done: {terminal: true}\n"
 		if err := os.WriteFile(filepath.Join(dir, ".loops", "fix.yaml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -153,16 +167,23 @@ func TestJSONOfAnyProject(t *testing.T) {
 		}
 		defer store.Close()
 		began := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-		j, err := store.Create(t.Context(), persistence.Spec{Loop: "fix", File: ".loops/fix.yaml", MaxSteps: 50, StartedAt: began, Owner: persistence.Owner{PID: 1 << 22, Start: 1}})
+		j, err := store.Create(t.Context(), persistence.Spec{
+			Loop: "fix", File: ".loops/fix.yaml", MaxSteps: 50,
+			StartedAt: began, Owner: persistence.Owner{PID: 1 << 22, Start: 1},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		event := func(kind string, fields ...fsm.Field) fsm.Event {
 			return fsm.Event{Kind: kind, Time: began, Fields: fields}
 		}
-		memory := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhasePending, Current: "work", Step: 1, StartedAt: began, Context: value.NewMap(), Captured: value.NewMap()}
+		memory := &fsm.Snapshot{
+			Loop: "fix", Phase: fsm.PhasePending, Current: "work", Step: 1, StartedAt: began,
+			Context: value.NewMap(), Captured: value.NewMap(),
+		}
 		err = j.Record(t.Context(), &fsm.Batch{Checkpoint: true, Snapshot: memory, Events: []fsm.Event{
-			event("loop_start", fsm.Field{Key: "loop", Value: "fix"}), event("state_enter", fsm.Field{Key: "state", Value: "work"}, fsm.Field{Key: "iteration", Value: int64(1)}),
+			event("loop_start", fsm.Field{Key: "loop", Value: "fix"}),
+			event("state_enter", fsm.Field{Key: "state", Value: "work"}, fsm.Field{Key: "iteration", Value: int64(1)}),
 			event("action_start", fsm.Field{Key: "action", Value: "make"}),
 		}})
 		if err != nil {
@@ -198,17 +219,27 @@ func TestJSONOfAnyProject(t *testing.T) {
 			}
 			shown := 0
 			for _, command := range []string{
-				"status", "status last", "status fix", "history fix", "history last", "events fix", "cost", "cost last", "explain fix", "list", "list --running", "queue list", "runs", "runs --failed", "stats fix",
-				"sweep --dry-run", "validate", "answer", "doctor", "show fix", "watch --once", "prune --keep-last 1 --dry-run", "schedule list", "config show", "stop fix", "pause fix", "diff last last", "fork fix --at 1 --dry-run",
-				"export last -o x.tar.gz", "run fix --dry-run", "simulate fix --seed 1", "render fix work", "sign --check fix", "rm last", "store copy dir sqlite:copy.db",
+				"status", "status last", "status fix", "history fix", "history last", "events fix", "cost",
+				"cost last", "explain fix", "list", "list --running", "queue list", "runs", "runs --failed",
+				"stats fix",
+				"sweep --dry-run", "validate", "answer", "doctor", "show fix", "watch --once",
+				"prune --keep-last 1 --dry-run", "schedule list", "config show", "stop fix", "pause fix",
+				"diff last last", "fork fix --at 1 --dry-run",
+				"export last -o x.tar.gz", "run fix --dry-run", "simulate fix --seed 1", "render fix work",
+				"sign --check fix", "rm last", "store copy dir sqlite:copy.db",
 			} {
 				var out, errs bytes.Buffer
-				code := Main(append(strings.Fields(command), "--json"), IO{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: dir, Env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}})
+				code := Main(append(strings.Fields(command), "--json"),
+					IO{
+						In: strings.NewReader(""), Out: &out, Err: &errs, Dir: dir,
+						Env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")},
+					})
 				switch {
 				case out.Len() > 0:
 					shown++
 					followsSchema(t, command, out.String(), errs.String())
-				case code == 0 && errs.Len() == 0 && !strings.HasPrefix(command, "watch"): // which prints a line for each run
+				// which prints a line for each run
+				case code == 0 && errs.Len() == 0 && !strings.HasPrefix(command, "watch"):
 					t.Errorf("loops %s --json prints nothing, and ends with 0; it says %s", command, &errs)
 				case code != 0 && errs.Len() == 0:
 					t.Errorf("loops %s --json prints nothing, ends with %d, and does not say why", command, code)

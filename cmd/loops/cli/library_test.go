@@ -46,8 +46,10 @@ func TestSubloops(t *testing.T) {
 		".loops/main.yaml":     "name: main\ndescription: a test\ninitial: a\nstates: {a: {terminal: true}}\n",
 		".loops/sub/main.yaml": "name: main\ndescription: a test\ninitial: a\nstates: {a: {terminal: true}}\n",
 		".loops/child.yaml":    child,
-		".loops/broken.yaml":   "name: broken\ndescription: a test\ninitial: b\nstates: {a: {next: c}, d: {terminal: true}}\n",
-		".loops/pasted.yaml":   "name: pasted\ndescription: a test\ninitial: a\nstates:\n  a: {action: 'echo $$(x)', next: d}\n  d: {terminal: true}\n",
+		".loops/broken.yaml": "name: broken\ndescription: a test\ninitial: b\n" +
+			"states: {a: {next: c}, d: {terminal: true}}\n",
+		".loops/pasted.yaml": "name: pasted\ndescription: a test\ninitial: a\nstates:\n" +
+			"  a: {action: 'echo $$(x)', next: d}\n  d: {terminal: true}\n",
 		".loops/lib/part.yaml": "fragments: {x: {action: y}}\n",
 		"more/shared.yaml":     strings.Replace(child, "child", "shared", 1),
 	})
@@ -71,20 +73,24 @@ func TestSubloops(t *testing.T) {
 	} {
 		loop, err := plain.Loop(c.name, from(c.from))
 		switch {
-		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
+		case c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
 			t.Errorf("%s: %v, want one line with %q", c.name, err, c.want)
 		case c.want == "" && (err != nil || loop.Name != c.name || loop.Backoff != 2*time.Second || loop.MaxSteps != 7):
 			t.Errorf("%s: %+v %v", c.name, loop, err)
 		}
 	}
 	for _, seconds := range []float64{0, 0.5} {
-		loop, err := lib.Subloops(project.Overrides{Delay: seconds, DelaySet: true, MaxSteps: 3}, nil).Loop("child", from(".loops/main.yaml"))
-		if want := time.Duration(seconds * float64(time.Second)); err != nil || loop.Backoff != want || loop.MaxSteps != 7 {
+		loop, err := lib.Subloops(project.Overrides{Delay: seconds, DelaySet: true, MaxSteps: 3}, nil).Loop("child",
+			from(".loops/main.yaml"))
+		if want := time.Duration(seconds * float64(time.Second)); err != nil || loop.Backoff != want ||
+			loop.MaxSteps != 7 {
 			t.Errorf("--delay %v: %+v %v", seconds, loop, err)
 		}
 	}
 	// An action may write the loop that a later state runs.
-	if err := os.WriteFile(filepath.Join(lib.Project.Loops, "child.yaml"), []byte(strings.Replace(child, "backoff: 2", "backoff: 3", 1)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(lib.Project.Loops, "child.yaml"),
+		[]byte(strings.Replace(child, "backoff: 2", "backoff: 3", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if loop, err := plain.Loop("child", from(".loops/main.yaml")); err != nil || loop.Backoff != 3*time.Second {

@@ -95,10 +95,12 @@ func runList(ctx context.Context, a *program, o listOptions) error {
 	}
 	if len(loops.Own)+len(loops.Catalog) == 0 {
 		if _, err := os.Stat(p.Loops); errors.Is(err, fs.ErrNotExist) {
-			terminal.Say(a.out, "No loops: neither %s nor a folder above it has a folder .loops. To begin with a loop that runs: %s\n", p.Dir, a.command("new --list"))
+			terminal.Say(a.out, "No loops: neither %s nor a folder above it has a folder .loops. To begin with a "+
+				"loop that runs: %s\n", p.Dir, a.command("new --list"))
 			return nil
 		}
-		terminal.Say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.Short(p.Loops), a.command("new --list"))
+		terminal.Say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n",
+			p.Short(p.Loops), a.command("new --list"))
 		return nil
 	}
 	width := a.width()

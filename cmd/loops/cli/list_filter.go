@@ -20,10 +20,14 @@ func addOpenFlags(f *app.OpenFilter, flags *pflag.FlagSet) {
 	flags.Lookup("stuck").NoOptDefVal = app.StuckAfter.String()
 	flags.BoolVar(&f.Waiting, "waiting", false, "list runs that wait")
 	flags.Bool("suspended", false, "list runs that need you first, such as a login (--status suspended)")
-	flags.BoolVar(&f.Unmerged, "unmerged", false, "list runs that completed and were not merged, though their worktree: merge asked for it")
-	flags.StringVar(&f.FailedSince, "failed-since", "", "list runs that ended badly since `WHEN`: 45s, 30m, 1h, 2d, or a date")
-	flags.StringVarP(&f.State, "state", "s", "", "list open runs that are in this `STATE`, or in one of a sub-loop, branch or item inside it")
-	flags.StringSliceVar(&f.Status, "status", nil, "list open runs with this `STATUS`, or one of several: interrupted,queued")
+	flags.BoolVar(&f.Unmerged, "unmerged", false, "list runs that completed and were not merged, though their "+
+		"worktree: merge asked for it")
+	flags.StringVar(&f.FailedSince, "failed-since", "",
+		"list runs that ended badly since `WHEN`: 45s, 30m, 1h, 2d, or a date")
+	flags.StringVarP(&f.State, "state", "s", "", "list open runs that are in this `STATE`, or in one of a sub-loop, "+
+		"branch or item inside it")
+	flags.StringSliceVar(&f.Status, "status", nil,
+		"list open runs with this `STATUS`, or one of several: interrupted,queued")
 }
 
 // listStatuses offers what --status of list takes beside the flags that are given.
@@ -84,7 +88,8 @@ func checkOpen(f *app.OpenFilter, cmd *cobra.Command, args []string) error {
 
 // badStatuses are the statuses, and the words, of runs that ended badly.
 var badStatuses = []string{
-	string(persistence.Failed), string(persistence.TimedOut), string(persistence.Interrupted), "capped", "killed", "stalled", "budget", "limited", inspect.Unmerged,
+	string(persistence.Failed), string(persistence.TimedOut), string(persistence.Interrupted), "capped", "killed",
+	"stalled", "budget", "limited", inspect.Unmerged,
 }
 
 // contradiction refuses what no run is at once.
@@ -115,18 +120,21 @@ func contradiction(f *app.OpenFilter) error {
 	for _, name := range f.Status {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return never("--status %s: there is no such status%s; they are %s", humanize.Quote(name), humanize.DidYouMean(name, names), humanize.List(names))
+			return never("--status %s: there is no such status%s; they are %s", humanize.Quote(name),
+				humanize.DidYouMean(name, names), humanize.List(names))
 		}
 		status := persistence.Status(name)
 		switch {
 		case !f.Failed.IsZero() && !slices.Contains(badStatuses, name):
-			return never("--failed-since and --status %s: no run is both; --failed-since lists failed, timed_out and interrupted", name)
+			return never("--failed-since and --status %s: no run is both; --failed-since lists failed, timed_out "+
+				"and interrupted", name)
 		case f.Silent > 0 && status != persistence.Running:
 			return never("--stuck and --status %s: no run is both, because only a running run can be stuck", name)
 		case f.Waiting && (status == persistence.Failed || name == "unreadable"):
 			return never("--waiting and --status %s: no run is both", name)
 		case f.Failed.IsZero() && !app.OpenStatuses[i].Open:
-			return never("--status %s: such a run is not open; loops history NAME --status %s lists those that ended", name, name)
+			return never("--status %s: such a run is not open; loops history NAME --status %s lists those that ended",
+				name, name)
 		}
 	}
 	return nil

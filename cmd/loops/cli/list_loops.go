@@ -22,10 +22,13 @@ const allTiers = "all"
 
 func (f *loopFilter) addFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.Category, "category", "c", "", "list loops of this `CATEGORY`")
-	flags.StringArrayVar(&f.Labels, "label", nil, "list loops with this `LABEL`, or one of several (repeatable); upper and lower case are the same")
-	flags.StringVar(&f.visibility, "visibility", "", "list loops that can run and are of this `TIER`: public, internal or example; all is every loop")
+	flags.StringArrayVar(&f.Labels, "label", nil, "list loops with this `LABEL`, or one of several (repeatable); "+
+		"upper and lower case are the same")
+	flags.StringVar(&f.visibility, "visibility", "",
+		"list loops that can run and are of this `TIER`: public, internal or example; all is every loop")
 	flags.BoolVarP(&f.All, "all", "a", false, "list internal loops too")
-	flags.BoolVar(&f.internal, "internal", false, "list internal loops, as --visibility internal does, or those besides")
+	flags.BoolVar(&f.internal, "internal", false,
+		"list internal loops, as --visibility internal does, or those besides")
 	flagBuiltin(flags, &f.Builtin, "list loops of the catalog alone")
 	flags.BoolVar(&f.examples, "examples", false, "list examples, as --visibility example does, or those besides")
 }
@@ -39,7 +42,9 @@ func (f *loopFilter) check(cmd *cobra.Command, runs bool) error {
 	}
 	if f.visibility != "" && f.visibility != allTiers {
 		if !slices.Contains(app.Tiers, f.visibility) {
-			return usageError{fmt.Sprintf("--visibility %s: expected public, internal, example or all%s", humanize.Quote(f.visibility), humanize.DidYouMean(f.visibility, append(slices.Clone(app.Tiers), allTiers))), seeList}
+			return usageError{fmt.Sprintf("--visibility %s: expected public, internal, example or all%s",
+				humanize.Quote(f.visibility),
+				humanize.DidYouMean(f.visibility, append(slices.Clone(app.Tiers), allTiers))), seeList}
 		}
 		f.Tiers = append(f.Tiers, f.visibility)
 	}

@@ -20,8 +20,16 @@ var noEffect = []struct {
 	{[]string{"attach"}, "no-clear", "", "", "without --clear, nothing is cleared"},
 	{[]string{"list"}, "grid", "", "", "loops list is a table; loops list --json is for programs"},
 	{[]string{"run"}, "items", "", "N", "it limits a comparison that only little-loops makes (run --baseline)"},
-	{[]string{"run", "resume"}, "no-prompt-size-guard", "", "", "enabled: false of prompt_size_guard in the loop file turns the warning off"},
-	{[]string{"run"}, "prompt-size-warn-chars", "", "N", "warn_chars of prompt_size_guard in the loop file is that number"},
+	{
+		[]string{"run", "resume"},
+		"no-prompt-size-guard", "", "",
+		"enabled: false of prompt_size_guard in the loop file turns the warning off",
+	},
+	{
+		[]string{"run"},
+		"prompt-size-warn-chars", "", "N",
+		"warn_chars of prompt_size_guard in the loop file is that number",
+	},
 }
 
 var shown = []string{"run", "resume", "attach", "show"}
@@ -64,7 +72,8 @@ func flagLittleLoops(root *cobra.Command, note func(string)) {
 			if f.value == "" {
 				cmd.Flags().BoolP(f.name, f.short, false, "accepted for scripts of little-loops; has no effect")
 			} else {
-				cmd.Flags().StringP(f.name, f.short, "", "accepted (`"+f.value+"`) for scripts of little-loops; has no effect")
+				cmd.Flags().StringP(f.name, f.short, "",
+					"accepted (`"+f.value+"`) for scripts of little-loops; has no effect")
 			}
 			cmd.Flags().Lookup(f.name).Hidden = true
 			added[f.name] = f.instead
@@ -117,14 +126,18 @@ func flagWhole(flags *pflag.FlagSet, to *bool, usage string, others ...string) {
 }
 
 // diagramModes are the values of --show-diagrams that little-loops knows. All mean the same here.
-var diagramModes = []string{"detailed", "summary", "clean", "local", "slim", "oneline", "layered", "neighborhood", "inline", "window"}
+var diagramModes = []string{
+	"detailed", "summary", "clean", "local", "slim", "oneline", "layered", "neighborhood",
+	"inline", "window",
+}
 
 const showDiagrams = "show-diagrams"
 
 // flagDiagrams adds the flags that draw the loop while a run is shown, hidden: they are those of little-loops.
 // loops watch has more.
 func flagDiagrams(flags *pflag.FlagSet, mode *string, clears *bool) {
-	flags.StringVar(mode, showDiagrams, "", "draw the loop at each state; `TEXT` is a mode, for scripts of little-loops")
+	flags.StringVar(mode, showDiagrams, "", "draw the loop at each state; `TEXT` is a mode, for scripts "+
+		"of little-loops")
 	flags.Lookup(showDiagrams).NoOptDefVal = diagramModes[0]
 	flags.Lookup(showDiagrams).Hidden = true
 	if clears != nil {

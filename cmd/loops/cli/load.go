@@ -18,7 +18,8 @@ import (
 func (a *program) tellProblems(p *project.Project, w engine.Warning) {
 	fmt.Fprint(a.Err, a.render(p, w.Problems))
 	if w.Advice > 0 {
-		terminal.Say(a.Err, "loops: %s about %s: %s\n", humanize.Count(w.Advice, "warning"), w.File, a.command("validate", w.File))
+		terminal.Say(a.Err, "loops: %s about %s: %s\n", humanize.Count(w.Advice, "warning"), w.File,
+			a.command("validate", w.File))
 	}
 }
 

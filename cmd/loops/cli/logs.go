@@ -40,7 +40,10 @@ file.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitI
 		Args: arguments(1, -1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Failed && o.Follow {
-				return usageError{"--failed and --follow: an action that fails is known when it has ended", "loops logs --help"}
+				return usageError{
+					"--failed and --follow: an action that fails is known when it has ended",
+					"loops logs --help",
+				}
 			}
 			return runLogs(cmd.Context(), a, args, o)
 		},
@@ -51,7 +54,8 @@ file.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitI
 	flags.BoolVar(&o.Failed, "failed", false, "only the last action that failed, with standard error, too")
 	flags.BoolVar(&o.Stderr, "stderr", false, "print standard error instead")
 	flags.BoolVar(&o.Bare, "bare", false, "print no lines that name steps")
-	flags.BoolVar(&o.Raw, "raw", false, "print output as it was written, with all it holds; without lines that name steps")
+	flags.BoolVar(&o.Raw, "raw", false, "print output as it was written, with all it holds; without lines "+
+		"that name steps")
 	return cmd
 }
 
@@ -79,9 +83,10 @@ func runLogs(ctx context.Context, a *program, names []string, o live.ActionLogOp
 		out = terminal.NewBatchedSink(terminal.Verbatim(a.Out))
 		defer out.Flush()
 	}
-	acted, err := o.Show(out, p, runs, terminal.Paint(a.coloured(a.Out)), func(r persistence.Run, stderr func(file, text string), each func(fsm.Event)) error {
-		return a.tail(ctx, f, r, 0, o.Follow, stderr, each)
-	})
+	acted, err := o.Show(out, p, runs, terminal.Paint(a.coloured(a.Out)),
+		func(r persistence.Run, stderr func(file, text string), each func(fsm.Event)) error {
+			return a.tail(ctx, f, r, 0, o.Follow, stderr, each)
+		})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,9 @@ func newManCommand(a *program) *cobra.Command {
 say what --help says. The same program writes the same bytes.
 
 For man to find them they belong into a folder man1 of its path; "man -l FILE" shows one from anywhere.` + exitHelpOf(
-			exitMeaning{Code: exitOK, Text: "they are written"}, exitMeaning{Code: exitFailed, Text: "a page could not be written"}, exitMeaning{Code: exitUsage, Text: "bad command line"}),
+			exitMeaning{Code: exitOK, Text: "they are written"},
+			exitMeaning{Code: exitFailed, Text: "a page could not be written"},
+			exitMeaning{Code: exitUsage, Text: "bad command line"}),
 		Example: `  loops man -o ~/.local/share/man/man1
   loops man -o /tmp/pages && man -l /tmp/pages/loops-run.1`,
 		Args: arguments(0, 0, ""),

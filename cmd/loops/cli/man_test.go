@@ -16,13 +16,15 @@ func TestManPages(t *testing.T) {
 	write := func() string {
 		dir := filepath.Join(t.TempDir(), "new", "man1")
 		var out, errs bytes.Buffer
-		if code := Main([]string{"man", "-o", dir}, IO{Out: &out, Err: &errs, Dir: t.TempDir()}); code != 0 || errs.Len() > 0 || !strings.HasPrefix(out.String(), "Wrote ") {
+		if code := Main([]string{"man", "-o", dir}, IO{Out: &out, Err: &errs, Dir: t.TempDir()}); code != 0 ||
+			errs.Len() > 0 || !strings.HasPrefix(out.String(), "Wrote ") {
 			t.Fatalf("%d %s%s", code, out.String(), errs.String())
 		}
 		return dir
 	}
 	dir, again := write(), write()
-	request := regexp.MustCompile(`^\.(TH "[^"]*" [17] "" "[^"]*" "[^"]*"|SH ("[^"]*"|[A-Z ]+)|PP|TP|nf|fi|BR \S+ \([17]\),?|\\" .*)$`)
+	request := regexp.MustCompile(
+		`^\.(TH "[^"]*" [17] "" "[^"]*" "[^"]*"|SH ("[^"]*"|[A-Z ]+)|PP|TP|nf|fi|BR \S+ \([17]\),?|\\" .*)$`)
 	escapes := regexp.MustCompile(`\\(\((rs|dq|aq|ga|ha|ti)|-|&|f[BIR]|\[u[0-9A-F]{4,5}\])`)
 	seen := map[string]bool{}
 	entries, err := os.ReadDir(dir)
@@ -45,12 +47,16 @@ func TestManPages(t *testing.T) {
 			}
 			switch {
 			case strings.HasPrefix(line, ".") && !request.MatchString(line),
-				strings.HasPrefix(line, "'"), line == "", !strings.HasPrefix(line, `.\"`) && strings.ContainsAny(plain, "\\-'`^~\t"),
+				strings.HasPrefix(line, "'"), line == "", !strings.HasPrefix(line, `.\"`) &&
+					strings.ContainsAny(plain, "\\-'`^~\t"),
 				strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }):
 				t.Errorf("%s:%d: roff would misread %q", e.Name(), n+1, line)
 			}
 		}
-		for _, part := range []string{"\n.SH NAME\n", "\n.SH SYNOPSIS\n", "\n.SH \"DESCRIPTION\"\n", "\n.SH \"EXIT STATUS\"\n", "\n.SH \"ENVIRONMENT\"\n", "\n.SH \"EXAMPLES\"\n", "\n.SH SEE ALSO\n"} {
+		for _, part := range []string{
+			"\n.SH NAME\n", "\n.SH SYNOPSIS\n", "\n.SH \"DESCRIPTION\"\n",
+			"\n.SH \"EXIT STATUS\"\n", "\n.SH \"ENVIRONMENT\"\n", "\n.SH \"EXAMPLES\"\n", "\n.SH SEE ALSO\n",
+		} {
 			if !strings.Contains(string(text), part) {
 				t.Errorf("%s lacks %q", e.Name(), part)
 			}

@@ -71,11 +71,15 @@ func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandP
 // files are the files that people meet.
 var files = []roffItem{
 	{Term: ".loops/NAME.yaml", Text: "A loop."},
-	{Term: ".loops/config.yaml", Text: "Settings of the project: agent hosts, where runs are recorded, retention, notifications."},
+	{Term: ".loops/config.yaml", Text: "Settings of the project: agent hosts, where runs are recorded, retention, " +
+		"notifications."},
 	{Term: ".loops/prices.yaml", Text: "Prices over those of the built-in table."},
 	{Term: ".loops/runs/RUN/", Text: "The folder of a run: what its actions leave, and the definition it began with."},
 	{Term: ".loops/.running/, .loops/.history/", Text: "What is recorded of runs, where that is in files."},
-	{Term: ".loops/logs/RUN.log", Text: "What a run in the background printed. Full ones are moved to RUN.log.1 and so on."},
+	{
+		Term: ".loops/logs/RUN.log",
+		Text: "What a run in the background printed. Full ones are moved to RUN.log.1 and so on.",
+	},
 }
 
 // options returns flags as a list, in the order of their names.
@@ -93,7 +97,8 @@ func options(flags *pflag.FlagSet) (list []roffItem) {
 			term += " " + value
 		}
 		switch {
-		case f.DefValue == "" || f.DefValue == "false" || f.DefValue == "0" || f.DefValue == "[]" || strings.Contains(usage, "default"):
+		case f.DefValue == "" || f.DefValue == "false" || f.DefValue == "0" || f.DefValue == "[]" ||
+			strings.Contains(usage, "default"):
 		default:
 			usage += " (default: " + f.DefValue + ")"
 		}

@@ -41,7 +41,8 @@ type roffReference struct {
 func (p roffPage) Write(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(".\\\" Written by loops man.\n")
-	fmt.Fprintf(&b, ".TH %s %d \"\" %s %s\n", argument(strings.ToUpper(p.Name)), p.Section, argument(p.Source), argument(p.Title))
+	fmt.Fprintf(&b, ".TH %s %d \"\" %s %s\n", argument(strings.ToUpper(p.Name)), p.Section, argument(p.Source),
+		argument(p.Title))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", escape(p.Name), escape(p.Short))
 	b.WriteString(".SH SYNOPSIS\n.nf\n")
 	for _, s := range p.Synopsis {

@@ -54,7 +54,10 @@ Exit codes:
 }
 
 func runMCPCall(ctx context.Context, a *program, o mcpCallOptions, args []string) error {
-	call := mcpclient.Call{Config: o.config, Tool: args[0], Dir: a.Dir, Env: a.Env, Stderr: a.Err, Version: buildVersion()}
+	call := mcpclient.Call{
+		Config: o.config, Tool: args[0], Dir: a.Dir, Env: a.Env, Stderr: a.Err,
+		Version: buildVersion(),
+	}
 	if len(args) == 2 {
 		call.Arguments = []byte(args[1])
 	}

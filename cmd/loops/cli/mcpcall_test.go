@@ -13,7 +13,8 @@ func TestToolCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const one, two, broken = `{"mcpServers": {"one": {"command": "x"}}}`, `{"mcpServers": {"two": {"command": "x"}}}`, `{`
+	const one, two, broken = `{"mcpServers": {"one": {"command": "x"}}}`, `{"mcpServers": {"two": {"command": "x"}}}`,
+		`{`
 	for _, c := range []struct {
 		name         string
 		dir, project string // what their files hold; "" is no file
@@ -43,7 +44,8 @@ func TestToolCall(t *testing.T) {
 				used = project
 			}
 			argv, known := toolCall(project)(dir, c.tool)
-			if want := []string{self, mcpCall, "--timeout=0", "--config=" + filepath.Join(used, mcpConfig)}; known != c.known || !slices.Equal(argv, want) {
+			if want := []string{self, mcpCall, "--timeout=0", "--config=" + filepath.Join(used, mcpConfig)}; known !=
+				c.known || !slices.Equal(argv, want) {
 				t.Errorf("%q, known %v; want %q, %v", argv, known, want, c.known)
 			}
 		})

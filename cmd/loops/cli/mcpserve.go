@@ -51,7 +51,8 @@ func runMCP(ctx context.Context, a *program) error {
 		return err
 	}
 	if terminal.Interactive(a.In) {
-		terminal.SayLine(a.Err, "loops: this is a server for agents, and it waits for their messages; Ctrl-C ends it. To add it to an agent, see: loops help mcp")
+		terminal.SayLine(a.Err, "loops: this is a server for agents, and it waits for their messages; Ctrl-C ends "+
+			"it. To add it to an agent, see: loops help mcp")
 	}
 	in, ok := a.In.(io.ReadCloser)
 	if !ok {
@@ -61,7 +62,10 @@ func runMCP(ctx context.Context, a *program) error {
 	ctx, stop := signal.NotifyContext(ctx, signalEnds...)
 	defer stop()
 	s := &served{app: a}
-	host := &mcpserver.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity(), User: cmp.Or(a.sender(), engine.User())}
+	host := &mcpserver.Host{
+		Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity(),
+		User: cmp.Or(a.sender(), engine.User()),
+	}
 	err := mcpserver.New(host, buildVersion()).Serve(ctx, in, terminal.Verbatim(a.Out))
 	s.runs.Stop(engine.StopGrace)
 	if err != nil {
@@ -78,7 +82,10 @@ type served struct {
 
 // asking returns the invocation that a call is. What it has to say besides its answer is written to said.
 func (s *served) asking(said *bytes.Buffer) *program {
-	a := &program{IO: IO{In: strings.NewReader(""), Out: io.Discard, Err: said, Dir: s.app.Dir, Env: s.env()}, dir: s.app.dir, store: s.app.store, color: "never"}
+	a := &program{
+		IO:  IO{In: strings.NewReader(""), Out: io.Discard, Err: said, Dir: s.app.Dir, Env: s.env()},
+		dir: s.app.dir, store: s.app.store, color: "never",
+	}
 	a.out = terminal.NewSink(a.Out)
 	return a
 }
@@ -135,7 +142,9 @@ func (s *served) runEnv(bound bool) []string {
 	if bound {
 		return env
 	}
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, engine.EnvAncestors+"=") })
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		return strings.HasPrefix(kv, engine.EnvAncestors+"=")
+	})
 }
 
 // said is what a command that failed has printed, without what is before each line.

@@ -13,7 +13,9 @@ import (
 var projectLock = lockFlags{limit: -1}.lock()
 
 // begin starts a run for an agent.
-func (s *served) begin(ctx context.Context, request engine.Request, words []string, bound bool) (*worker.Child, worker.ChildStart, error) {
+func (s *served) begin(ctx context.Context, request engine.Request, words []string, bound bool) (*worker.Child,
+	worker.ChildStart, error,
+) {
 	return s.start(ctx, request, words, bound, false)
 }
 
@@ -27,7 +29,9 @@ func ended(code int, text string) (meaning, notes string) {
 
 // start starts a run and returns when it is on record. bound has it end with this server, and log has what it
 // says kept as run -b does.
-func (s *served) start(ctx context.Context, request engine.Request, words []string, bound, log bool) (*worker.Child, worker.ChildStart, error) {
+func (s *served) start(ctx context.Context, request engine.Request, words []string, bound, log bool) (*worker.Child,
+	worker.ChildStart, error,
+) {
 	p, err := s.app.project()
 	if err != nil {
 		return nil, worker.ChildStart{}, err
@@ -37,7 +41,10 @@ func (s *served) start(ctx context.Context, request engine.Request, words []stri
 	c, start, err := h.Begin(ctx, s.runEnv(bound))
 	if early, ok := errors.AsType[*worker.EarlyError](err); ok {
 		text := engine.Lines{Texts: strings.Split(said(early.Text(), early.Code), "\n")}
-		return nil, start, &engine.Refusal{Kind: engine.Failed, Text: engine.Text{Format: "%s", Args: []any{text}}, Err: early}
+		return nil, start, &engine.Refusal{
+			Kind: engine.Failed, Text: engine.Text{Format: "%s", Args: []any{text}},
+			Err: early,
+		}
 	}
 	if err == nil && bound {
 		s.runs.Add(c)

@@ -48,7 +48,8 @@ failed, and how many of the runs that began with it completed. --json has these 
 			}
 			a.tellMemory(m)
 			for _, f := range m.Facts() {
-				terminal.Say(a.out, "%s  %s%s\n", f.ID, view.FactSeen(f), map[bool]string{true: "  failed attempt"}[f.Failed])
+				terminal.Say(a.out, "%s  %s%s\n", f.ID, view.FactSeen(f),
+					map[bool]string{true: "  failed attempt"}[f.Failed])
 				terminal.Say(a.out, "    %s\n", humanize.PlainLine(f.Fact))
 			}
 			return nil
@@ -66,10 +67,14 @@ func newMemoryForgetCommand(a *program) *cobra.Command {
 		Long: `forget removes facts from the memory of the loop NAME, or from the memory NAME: those with an ID as show prints it, or of a run with that id.
 Their ids stay in the file, so that neither a run that is resumed nor a merge of git brings them back. Runs that began with them keep them on record.
 An action of a run cannot forget.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound),
-		Example: "  loops memory forget fix fix-20261121T103405/3\n  loops memory forget fix --failed\n  loops memory forget fix --all",
+		Example: "  loops memory forget fix fix-20261121T103405/3\n  loops memory forget fix --failed\n" +
+			"  loops memory forget fix --all",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || (len(args) > 1) == (failed || all) || failed && all {
-				return usageError{"forget takes the NAME of a loop, and IDs, --failed or --all", "loops memory forget --help"}
+				return usageError{
+					"forget takes the NAME of a loop, and IDs, --failed or --all",
+					"loops memory forget --help",
+				}
 			}
 			return nil
 		},
@@ -165,7 +170,8 @@ func (a *program) statsOfMemory(_ context.Context, name string, asJSON bool) err
 	rows := [][]string{{"FACT", "SAW IT", "COMPLETED", "OTHERS", "COMPLETED", ""}}
 	for _, f := range facts {
 		rows = append(rows, []string{
-			f.ID, strconv.Itoa(len(f.SeenBy)), app.Share(f.SeenCompleted, len(f.SeenBy)), strconv.Itoa(f.Others), app.Share(f.OthersCompleted, f.Others), f.Fact,
+			f.ID, strconv.Itoa(len(f.SeenBy)), app.Share(f.SeenCompleted, len(f.SeenBy)), strconv.Itoa(f.Others),
+			app.Share(f.OthersCompleted, f.Others), f.Fact,
 		})
 	}
 	terminal.WriteTable(a.out, terminal.Fit(rows, a.width()))

@@ -20,7 +20,8 @@ func TestMeterOnATerminal(t *testing.T) {
 		quiet      bool
 		want       string
 	}{
-		{"a terminal", "xterm", false, "\rCopying  ############------------  50 of 100  50%  50/s  1s left\x1b[K\r\x1b[K"},
+		{"a terminal", "xterm", false, "\rCopying  ############------------  50 of 100  50%  50/s  1s " +
+			"left\x1b[K\r\x1b[K"},
 		{"quiet", "xterm", true, ""},
 		{"a dumb terminal", "dumb", false, ""},
 	} {
@@ -66,7 +67,10 @@ func TestMessageInTheLineOfABar_36_4(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &program{IO: IO{Err: humanize.NewPlainWriter(near), Out: humanize.NewPlainWriter(near), Env: append(os.Environ(), "TERM=xterm", "LC_ALL=C")}}
+	a := &program{IO: IO{
+		Err: humanize.NewPlainWriter(near), Out: humanize.NewPlainWriter(near),
+		Env: append(os.Environ(), "TERM=xterm", "LC_ALL=C"),
+	}}
 	m := a.meter("Copying", false, nil)
 	at := time.Unix(0, 0)
 	m.Clock = func() time.Time { return at }

@@ -27,8 +27,12 @@ agent and agent-with-judge want an agent CLI (loops doctor) and a git repository
 The first line of the file tells an editor with a YAML language server where the schema is, so that it completes and
 checks keys. new writes the schema to .loops/.schema, and anew where it has changed. In a git repository without a
 .loops/.gitignore it writes one that names what loops records, and not the loops.` + exitHelpOf(
-			exitMeaning{Code: exitOK, Text: "the loop was written"}, exitMeaning{Code: exitFailed, Text: "there is such a loop, or it cannot be written"},
-			exitMeaning{Code: exitUsage, Text: "bad command line, such as an unknown pattern or a name that makes no file name"}),
+			exitMeaning{Code: exitOK, Text: "the loop was written"},
+			exitMeaning{Code: exitFailed, Text: "there is such a loop, or it cannot be written"},
+			exitMeaning{
+				Code: exitUsage,
+				Text: "bad command line, such as an unknown pattern or a name that makes no file name",
+			}),
 		Example: `  loops new --list
   loops new tidy --from fix-until-clean
   loops new fix-tests --from agent
@@ -60,7 +64,10 @@ func runNew(a *program, o newOptions, named bool) error {
 	case !named:
 		return usageError{"missing argument: NAME of the new loop", "loops new --help"}
 	case o.from == "":
-		return usageError{"missing flag: --from PATTERN (" + strings.Join(app.StarterNames, ", ") + ")", "loops new --list"}
+		return usageError{
+			"missing flag: --from PATTERN (" + strings.Join(app.StarterNames, ", ") + ")",
+			"loops new --list",
+		}
 	}
 	text, err := app.StarterText(o.from, o.name)
 	if err != nil {

@@ -50,11 +50,13 @@ func (a *program) notified() {
 	}
 	results, log, unsent := a.waitNotified()
 	if unsent != nil {
-		terminal.Say(a.Err, "loops: events are still to be delivered, when the run is resumed or by loops sweep or serve: %s\n", humanize.OneLine(unsent))
+		terminal.Say(a.Err, "loops: events are still to be delivered, when the run is resumed or by loops sweep "+
+			"or serve: %s\n", humanize.OneLine(unsent))
 	}
 	for _, r := range results {
 		if r.Err != nil {
-			line := "loops: " + r.Event.Run + " (" + humanize.Words(r.Event.Kind) + "): not told by " + r.Target + ": " + r.Err.Error()
+			line := "loops: " + r.Event.Run + " (" + humanize.Words(r.Event.Kind) + "): not told by " + r.Target +
+				": " + r.Err.Error()
 			// A job of GitHub Actions takes "##[" for a command, wherever it is, and texts of others must not contain
 			// one.
 			terminal.SayLine(a.Err, strings.ReplaceAll(line, "##[", "#["))
@@ -86,7 +88,8 @@ func (a *program) waitNotified() (results []notify.Result, log, unsent error) {
 		case <-signals:
 			cancel()
 		case <-quiet.C:
-			terminal.Say(a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", humanize.Duration(notifyWait))
+			terminal.Say(a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n",
+				humanize.Duration(notifyWait))
 		}
 	}
 }

@@ -57,8 +57,11 @@ func newNotifyTestCommand(a *program) *cobra.Command {
 		Short: "Send a test notification",
 		Long: `test sends a made-up event to each target in notify, or to the one with that NUMBER in the list, from 1, and reports
 whether it arrived. The event has "test": true; LOOPS_NOTIFY_TEST is 1.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "all of it was delivered"}, exitMeaning{Code: exitFailed, Text: "something was not"}, exitMeaning{Code: exitUsage, Text: "bad command line"},
-				exitMeaning{Code: exitInvalid, Text: "a file with settings is not valid"}, exitMeaning{Code: exitNotFound, Text: "no target is set, or none with that number"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "all of it was delivered"},
+				exitMeaning{Code: exitFailed, Text: "something was not"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{Code: exitInvalid, Text: "a file with settings is not valid"},
+				exitMeaning{Code: exitNotFound, Text: "no target is set, or none with that number"}),
 		Example: `  loops notify test
   loops notify test 2 --json`,
 		Args: arguments(0, 1, ""),
@@ -83,7 +86,8 @@ func runNotifyTest(ctx context.Context, a *program, o notifyTestOptions) error {
 		return err
 	}
 	if len(conf.Notify) == 0 {
-		return failure(engine.NotFound, "there are no notifications: %s has no notify; see: loops notify --help", p.Short(p.Layers.Project))
+		return failure(engine.NotFound, "there are no notifications: %s has no notify; see: loops notify --help",
+			p.Short(p.Layers.Project))
 	}
 	chosen := make([]int, len(conf.Notify))
 	for i := range chosen {
@@ -93,9 +97,13 @@ func runNotifyTest(ctx context.Context, a *program, o notifyTestOptions) error {
 		n, err := strconv.Atoi(o.number)
 		switch {
 		case err != nil || n < 1:
-			return usageError{fmt.Sprintf("%q: expected the number of a notification, from 1", o.number), "loops notify test --help"}
+			return usageError{
+				fmt.Sprintf("%q: expected the number of a notification, from 1", o.number),
+				"loops notify test --help",
+			}
 		case n > len(conf.Notify):
-			return failure(engine.NotFound, "there is no number %d: notify names %s", n, humanize.Count(len(conf.Notify), "target"))
+			return failure(engine.NotFound, "there is no number %d: notify names %s", n,
+				humanize.Count(len(conf.Notify), "target"))
 		}
 		chosen = []int{n - 1}
 	}
@@ -109,7 +117,8 @@ func runNotifyTest(ctx context.Context, a *program, o notifyTestOptions) error {
 			kind = on[0]
 		}
 		n.Try(i, notify.Event{
-			Kind: kind, Text: "test: this is how loops reports that a run is " + humanize.Words(kind), Run: "test-20260102T030405", Loop: "test", Status: "completed", EndedBy: "terminal",
+			Kind: kind, Text: "test: this is how loops reports that a run is " + humanize.Words(kind),
+			Run: "test-20260102T030405", Loop: "test", Status: "completed", EndedBy: "terminal",
 			State: "done", Steps: 1, Seconds: 1, ExitCode: &zero, Test: true,
 		})
 	}

@@ -14,14 +14,18 @@ import (
 
 func addOverrides(o *project.Overrides, flags *pflag.FlagSet) {
 	flagMaxSteps(flags, &o.MaxSteps)
-	flags.IntVar(&o.MaxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
+	flags.IntVar(&o.MaxIterations, "max-iterations", 0,
+		"cap on full passes of a maintain loop, instead of the loop's `N`")
 	flags.Float64Var(&o.Delay, "delay", 0, "pause between states in `SECONDS`, instead of the loop's backoff")
-	flags.StringVar(&o.Durability, "durability", "", "what a power failure may cost: `LEVEL` is strict (50 ms of decisions, never a result; the default), grouped (fewer syncs; also that an action was started) or none (all)")
+	flags.StringVar(&o.Durability, "durability", "", "what a power failure may cost: `LEVEL` is strict (50 ms of "+
+		"decisions, never a result; the default), grouped (fewer syncs; also that an action was started) or none (all)")
 	flags.Var(&o.Budget, "budget", "what the run may use, instead of the loop's limits: "+project.BudgetForms)
 	flags.BoolVar(&o.Park, "park", false, "exit with 10 where the run would wait (wait, ask); resume continues it")
 	flags.BoolVar(&o.NoHostGuard, "no-host-guard", false, "turn host_guard off: do not watch memory")
-	flags.StringVar(&o.Sandbox, "sandbox", "", "what actions may touch, instead of what the loop says: `PRESET` is off, offline, workspace or strict")
-	flags.StringVar(&o.Snapshots, "snapshots", "", "whether files are kept before and after each action, for loops undo: `WHERE` is git or off")
+	flags.StringVar(&o.Sandbox, "sandbox", "", "what actions may touch, instead of what the loop says: `PRESET` is "+
+		"off, offline, workspace or strict")
+	flags.StringVar(&o.Snapshots, "snapshots", "", "whether files are kept before and after each action, for loops "+
+		"undo: `WHERE` is git or off")
 	addAgentFlags(&o.Agents, flags)
 }
 

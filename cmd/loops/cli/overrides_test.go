@@ -22,18 +22,67 @@ func TestOverrides(t *testing.T) {
 	}{
 		{"none", project.Overrides{}, nil, 50, 4, time.Second, "null"},
 		{"steps", project.Overrides{MaxSteps: 3}, nil, 3, 4, time.Second, `{"max_steps": 3}`},
-		{"all", project.Overrides{MaxSteps: 3, MaxIterations: 2, Delay: 0.25, DelaySet: true}, nil, 3, 2, 250 * time.Millisecond, `{"max_steps": 3, "max_iterations": 2, "delay": 0.25}`},
+		{
+			"all",
+			project.Overrides{MaxSteps: 3, MaxIterations: 2, Delay: 0.25, DelaySet: true},
+			nil, 3, 2,
+			250 * time.Millisecond, `{"max_steps": 3, "max_iterations": 2, "delay": 0.25}`,
+		},
 		{"no delay", project.Overrides{DelaySet: true}, nil, 50, 4, 0, `{"delay": 0.0}`},
-		{"recorded", project.Overrides{}, value.NewMap("max_steps", int64(9), "delay", 2.0), 9, 4, 2 * time.Second, `{"max_steps": 9, "delay": 2.0}`},
-		{"recorded as whole number", project.Overrides{}, value.NewMap("delay", int64(2)), 50, 4, 2 * time.Second, `{"delay": 2.0}`},
-		{"flags win", project.Overrides{MaxSteps: 11, DelaySet: true}, value.NewMap("max_steps", int64(9), "delay", 2.0), 11, 4, 0, `{"max_steps": 11, "delay": 0.0}`},
+		{
+			"recorded",
+			project.Overrides{},
+			value.NewMap("max_steps", int64(9), "delay", 2.0), 9, 4, 2 * time.Second,
+			`{"max_steps": 9, "delay": 2.0}`,
+		},
+		{
+			"recorded as whole number",
+			project.Overrides{},
+			value.NewMap("delay", int64(2)), 50, 4, 2 * time.Second,
+			`{"delay": 2.0}`,
+		},
+		{
+			"flags win",
+			project.Overrides{MaxSteps: 11, DelaySet: true},
+			value.NewMap("max_steps", int64(9), "delay", 2.0), 11, 4, 0, `{"max_steps": 11, "delay": 0.0}`,
+		},
 		{"durability", project.Overrides{Durability: "grouped"}, nil, 50, 4, time.Second, `{"durability": "grouped"}`},
-		{"recorded durability", project.Overrides{}, value.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "none"}`},
-		{"another durability", project.Overrides{Durability: "strict"}, value.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "strict"}`},
-		{"agents", project.Overrides{Agents: project.Agents{Host: "codex", Permissions: "host"}}, value.NewMap("host", "claude", "model", "m"), 50, 4, time.Second, `{"host": "codex", "model": "m", "permissions": "host"}`},
-		{"no judge", project.Overrides{Agents: project.Agents{NoLLM: true}}, nil, 50, 4, time.Second, `{"no_llm": true}`},
-		{"recorded no judge", project.Overrides{}, value.NewMap("no_llm", true), 50, 4, time.Second, `{"no_llm": true}`},
-		{"damaged record", project.Overrides{}, value.NewMap("max_steps", "nine", "delay", int64(-3), "max_iterations", nil, "durability", 3.0), 50, 4, time.Second, "null"},
+		{
+			"recorded durability",
+			project.Overrides{},
+			value.NewMap("durability", "none"), 50, 4, time.Second,
+			`{"durability": "none"}`,
+		},
+		{
+			"another durability",
+			project.Overrides{Durability: "strict"},
+			value.NewMap("durability", "none"), 50, 4,
+			time.Second, `{"durability": "strict"}`,
+		},
+		{
+			"agents",
+			project.Overrides{Agents: project.Agents{Host: "codex", Permissions: "host"}},
+			value.NewMap("host", "claude", "model", "m"), 50, 4, time.Second,
+			`{"host": "codex", "model": "m", "permissions": "host"}`,
+		},
+		{
+			"no judge",
+			project.Overrides{Agents: project.Agents{NoLLM: true}},
+			nil, 50, 4, time.Second,
+			`{"no_llm": true}`,
+		},
+		{
+			"recorded no judge",
+			project.Overrides{},
+			value.NewMap("no_llm", true), 50, 4, time.Second,
+			`{"no_llm": true}`,
+		},
+		{
+			"damaged record",
+			project.Overrides{},
+			value.NewMap("max_steps", "nine", "delay", int64(-3), "max_iterations", nil, "durability", 3.0), 50, 4,
+			time.Second, "null",
+		},
 	} {
 		l, keep := c.flags.Over(c.recorded).Apply(file)
 		if l.MaxSteps != c.StepText || l.MaxIterations != c.passes || l.Backoff != c.backoff {

@@ -27,7 +27,10 @@ func (o *pauseOptions) addFlags(cmd *cobra.Command, verb string) {
 func oneOrAll(cmd *cobra.Command, args []string) error {
 	if all, _ := cmd.Flags().GetBool("all"); all {
 		if len(args) > 0 {
-			return usageError{fmt.Sprintf("--all is every run: %q is one too many", args[0]), cmd.CommandPath() + " --help"}
+			return usageError{
+				fmt.Sprintf("--all is every run: %q is one too many", args[0]),
+				cmd.CommandPath() + " --help",
+			}
 		}
 		return nil
 	}
@@ -86,7 +89,8 @@ func firstOf(args []string) string {
 
 func runPause(ctx context.Context, a *program, o pauseOptions) error {
 	return a.ask(func(s *app.Service) error {
-		told, err := s.Pause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return view.PausedText(a.page(), e) }))
+		told, err := s.Pause(ctx, o.name,
+			a.eachUnless(o.json, func(e engine.Effect) string { return view.PausedText(a.page(), e) }))
 		if o.json && told != nil {
 			return a.withJSON(told.PauseObjects(), err)
 		}
@@ -96,7 +100,8 @@ func runPause(ctx context.Context, a *program, o pauseOptions) error {
 
 func runUnpause(ctx context.Context, a *program, o pauseOptions) error {
 	return a.ask(func(s *app.Service) error {
-		told, err := s.Unpause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return view.UnpausedText(a.page(), e.Before) }))
+		told, err := s.Unpause(ctx, o.name,
+			a.eachUnless(o.json, func(e engine.Effect) string { return view.UnpausedText(a.page(), e.Before) }))
 		if o.json && told != nil {
 			return a.withJSON(told.UnpauseObjects(), err)
 		}

@@ -42,7 +42,8 @@ the route _.` + exitHelpOf(
 			return runPolicy(a, o, args)
 		},
 	}
-	cmd.Flags().StringVar(&o.rules, "rules", "", "read the rules from `FILE`, - is standard input (default: $"+app.EnvRules+")")
+	cmd.Flags().StringVar(&o.rules, "rules", "", "read the rules from `FILE`, - is standard input (default: $"+
+		app.EnvRules+")")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print JSON")
 	cmd.Flags().StringVar(&o.runDir, "run-dir", "", "`folder` of the run (default: run_dir of the context)")
 	return cmd

@@ -21,8 +21,11 @@ for each state with a comparator, the output that was last judged is written to 
 the run first: loops logs NAME.
 
 A state that the run was not in keeps its baseline. States of sub-loops are not looked at.` + exitHelpOf(
-			exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the run was in no such state, or the file cannot be written"}, exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"},
-			exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"}, exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
+			exitMeaning{Code: exitOK, Text: "done"},
+			exitMeaning{Code: exitFailed, Text: "the run was in no such state, or the file cannot be written"},
+			exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"},
+			exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"},
+			exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops promote-baseline summarize
   loops promote-baseline summarize-20261121T103405`,
 		Args: arguments(1, 1, "NAME of a loop, or a RUN"),
@@ -54,7 +57,8 @@ func runPromoteBaseline(ctx context.Context, a *program, arg string, json bool) 
 		return a.withJSON(terminal.List(files, func(f app.BaselineFile) any { return f.Object(string(run.ID)) }), err)
 	}
 	for _, f := range files {
-		terminal.Say(a.out, "%s is what run %s printed in state %s (%s).\n", f.Name, run.ID, f.State, humanize.Bytes(int64(f.Size)))
+		terminal.Say(a.out, "%s is what run %s printed in state %s (%s).\n", f.Name, run.ID, f.State,
+			humanize.Bytes(int64(f.Size)))
 	}
 	return err
 }

@@ -28,8 +28,10 @@ interrupts, is sent again, and that is not counted; neither is what a person add
 A property that is broken comes with a run that breaks it. --counterexample N prints the verdicts of that run for
 loops simulate --script.` + exitHelpOf(
 			exitMeaning{Code: exitOK, Text: "steps and prompts have a bound, and every property holds"},
-			exitMeaning{Code: exitFailed, Text: "a property is broken or cannot be checked, steps or prompts have no bound, or the answer could not be written out"},
-			exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"},
+			exitMeaning{Code: exitFailed, Text: "a property is broken or cannot be checked, steps or prompts have " +
+				"no bound, or the answer could not be written out"},
+			exitMeaning{Code: exitUsage, Text: "bad command line"},
+			exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"},
 			exitMeaning{Code: exitNotFound, Text: "no such loop"}),
 		Example: `  loops prove fix
   loops prove deploy --json | jq .properties
@@ -40,16 +42,19 @@ loops simulate --script.` + exitHelpOf(
 			const see = "loops prove --help"
 			switch {
 			case cmd.Flags().Changed("counterexample") && o.Counterexample < 1:
-				return usageError{fmt.Sprintf("--counterexample %d: expected the number of a property, from 1", o.Counterexample), see}
+				return usageError{fmt.Sprintf("--counterexample %d: expected the number of a property, from 1",
+					o.Counterexample), see}
 			case o.Counterexample > 0 && o.JSON:
-				return usageError{"--counterexample and --json exclude each other: --json has the scripts of all properties", see}
+				return usageError{"--counterexample and --json exclude each other: --json has the scripts of " +
+					"all properties", see}
 			}
 			return runProve(cmd.Context(), a, &o)
 		},
 	}
 	flags := cmd.Flags()
 	flagContext(flags, &o.Context)
-	flags.IntVar(&o.Counterexample, "counterexample", 0, "print the verdicts of a run that breaks property `N`, and nothing else")
+	flags.IntVar(&o.Counterexample, "counterexample", 0,
+		"print the verdicts of a run that breaks property `N`, and nothing else")
 	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "leave out the paths")
 	flags.BoolVarP(&o.JSON, "json", "j", false, "print a JSON object")
 	return cmd

@@ -51,9 +51,15 @@ working folder.
 If prune is killed, each run is either whole or gone; the next rm, prune or sweep removes what is left of its files.
 In a database the space is used again for other runs; a SQLite file does not shrink. A run that was copied to
 another store has one working folder and one log with the copy: prune removes them.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "done, also if nothing had to go"}, exitMeaning{Code: exitFailed, Text: "a run is gone, but not all of its files"},
-				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitInvalid, Text: "the config has mistakes about what goes"}, exitMeaning{Code: exitNotFound, Text: "no database of runs there"},
-				exitMeaning{Code: exitConflict, Text: "a run was taken over meanwhile and stays, or another process has the records for too long"},
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "done, also if nothing had to go"},
+				exitMeaning{Code: exitFailed, Text: "a run is gone, but not all of its files"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{Code: exitInvalid, Text: "the config has mistakes about what goes"},
+				exitMeaning{Code: exitNotFound, Text: "no database of runs there"},
+				exitMeaning{
+					Code: exitConflict,
+					Text: "a run was taken over meanwhile and stays, or another process has the records for too long",
+				},
 				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops prune --keep-last 20 --older-than 30d --dry-run    what would be removed
   loops prune --max-size 2G
@@ -70,7 +76,8 @@ another store has one working folder and one log with the copy: prune removes th
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&o.keepLast, "keep-last", 0, "keep the newest `N` runs of each loop")
-	flags.StringVar(&o.olderThan, "older-than", "", "remove runs last recorded longer ago than `AGE`: 45s, 30m, 12h, 30d")
+	flags.StringVar(&o.olderThan, "older-than", "",
+		"remove runs last recorded longer ago than `AGE`: 45s, 30m, 12h, 30d")
 	flags.StringVar(&o.maxSize, "max-size", "", "remove the oldest until all take at most `SIZE`: 500M, 2G")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would be removed, and remove nothing")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
@@ -90,7 +97,10 @@ func (o pruneOptions) policy(cmd *cobra.Command) (p *engine.Policy, err error) {
 	p = &engine.Policy{KeepLast: o.keepLast, MaxSize: -1}
 	if given("older-than") {
 		if p.OlderThan, err = app.ParseAge(o.olderThan); err != nil || p.OlderThan == 0 {
-			return p, usageError{fmt.Sprintf("--older-than %q: expected a number above 0 and s, m, h or d, such as 30d", o.olderThan), pruneHelp}
+			return p, usageError{
+				fmt.Sprintf("--older-than %q: expected a number above 0 and s, m, h or d, such as 30d", o.olderThan),
+				pruneHelp,
+			}
 		}
 	}
 	if given("max-size") {
@@ -109,7 +119,8 @@ func runPrune(ctx context.Context, a *program, o pruneOptions, policy *engine.Po
 	pruned, err := e.Prune(ctx, engine.PruneRequest{Policy: policy, DryRun: o.dryRun})
 	shown()
 	if errors.Is(err, engine.ErrNoPolicy) {
-		return usageError{"nothing says what may go: give --keep-last, --older-than or --max-size, or set retention in .loops/" + config.Name, pruneHelp}
+		return usageError{"nothing says what may go: give --keep-last, --older-than or --max-size, or set " +
+			"retention in .loops/" + config.Name, pruneHelp}
 	}
 	if err = a.refused(err); pruned == nil {
 		return err
@@ -121,9 +132,12 @@ func runPrune(ctx context.Context, a *program, o pruneOptions, policy *engine.Po
 		if o.maxSize != "" {
 			limit = "--max-size " + o.maxSize
 		}
-		terminal.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", humanize.Bytes(pruned.Bytes), limit, view.KeptText(pruned.Kept))
+		terminal.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", humanize.Bytes(pruned.Bytes), limit,
+			view.KeptText(pruned.Kept))
 	}
-	return errors.Join(err, view.TellPruned(a.page(), view.PruneShown{DryRun: o.dryRun, JSON: o.json, Failed: err != nil}, *pruned, gone, finished))
+	return errors.Join(err,
+		view.TellPruned(a.page(), view.PruneShown{DryRun: o.dryRun, JSON: o.json, Failed: err != nil}, *pruned, gone,
+			finished))
 }
 
 // parseBytes reads a number of bytes: 512, 20M, 1.5G, 2GiB. The letters mean powers of 1024.
@@ -139,7 +153,10 @@ func (a *program) meter(what string, quiet bool, count func(int64) string) *term
 	if quiet {
 		return nil
 	}
-	m := &terminal.Meter{Out: terminal.Verbatim(a.Err), What: what, Width: terminal.BarWidth(a.Err, a.getenv), ASCII: terminal.OnlyASCII(a.getenv), Count: count}
+	m := &terminal.Meter{
+		Out: terminal.Verbatim(a.Err), What: what, Width: terminal.BarWidth(a.Err, a.getenv),
+		ASCII: terminal.OnlyASCII(a.getenv), Count: count,
+	}
 	return m.Above(a.Out, a.Err)
 }
 
@@ -147,5 +164,6 @@ func (a *program) meter(what string, quiet bool, count func(int64) string) *term
 // read until end is called.
 func (a *program) reading(ctx context.Context) (_ context.Context, end func()) {
 	n := new(atomic.Int64)
-	return persistence.WithReads(ctx, n), signalTidied(a.meter("Reading records of runs", terminal.BarWidth(a.Err, a.getenv) == 0, nil).Follow(n))
+	return persistence.WithReads(ctx, n),
+		signalTidied(a.meter("Reading records of runs", terminal.BarWidth(a.Err, a.getenv) == 0, nil).Follow(n))
 }

@@ -73,7 +73,8 @@ func runQueueList(a *program, o queueListOptions) error {
 		return err
 	}
 	if o.json {
-		return terminal.WriteJSON(a.out, terminal.List(line, func(w persistence.Waiter) any { return view.Waiter(w, line) }))
+		return terminal.WriteJSON(a.out,
+			terminal.List(line, func(w persistence.Waiter) any { return view.Waiter(w, line) }))
 	}
 	if len(line) == 0 {
 		terminal.SayLine(a.out, "The queue is empty.")
@@ -82,7 +83,9 @@ func runQueueList(a *program, o queueListOptions) error {
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	terminal.Say(t, "ID\tLOOP\tSINCE\tPLACE\tWAITS FOR\tSCOPE\tPID\n")
 	for _, w := range line {
-		terminal.Say(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", view.ShortWaiter(w.ID), view.WaiterLoop(w), view.Age(w.Since), view.QueuePlace(w, line), view.WaitsForText(w.For), view.ShortScope(p, w), strings.TrimPrefix(view.Process(w.Owner), "pid "))
+		terminal.Say(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", view.ShortWaiter(w.ID), view.WaiterLoop(w),
+			view.Age(w.Since), view.QueuePlace(w, line), view.WaitsForText(w.For), view.ShortScope(p, w),
+			strings.TrimPrefix(view.Process(w.Owner), "pid "))
 	}
 	return t.Flush()
 }
@@ -107,7 +110,10 @@ time.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exi
   loops queue remove --all`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {
-				return usageError{fmt.Sprintf("--all takes every waiter: %q is one too many", args[0]), "loops queue remove --help"}
+				return usageError{
+					fmt.Sprintf("--all takes every waiter: %q is one too many", args[0]),
+					"loops queue remove --help",
+				}
 			}
 			if o.all {
 				return nil

@@ -23,7 +23,8 @@ type lockFlags struct {
 
 func (o *lockFlags) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.queue, "queue", false, "wait while other runs have locked the same files, first come first")
-	flags.StringVar(&o.timeout, "queue-timeout", "", "wait for at most `TIME`, such as 90s, 30m or 2d; 0 = try once (default: as the project says, or 24h)")
+	flags.StringVar(&o.timeout, "queue-timeout", "", "wait for at most `TIME`, such as 90s, 30m or 2d; 0 = try once "+
+		"(default: as the project says, or 24h)")
 	flags.BoolVar(&o.none, "no-lock", false, "lock no files, and ignore the locks of other runs")
 }
 
@@ -36,7 +37,8 @@ func (o *lockFlags) check(cmd *cobra.Command) error {
 	case given:
 		var ok bool
 		if o.limit, ok = app.ParseWait(o.timeout); !ok {
-			return usageError{fmt.Sprintf("--queue-timeout %q: expected a time such as 90s, 30m, 1h30m or 2d", o.timeout), see}
+			return usageError{fmt.Sprintf("--queue-timeout %q: expected a time such as 90s, 30m, 1h30m or 2d",
+				o.timeout), see}
 		}
 	}
 	return nil
@@ -60,7 +62,8 @@ func (a *program) begunAs(words ...string) {
 	a.args, a.instead = words, true
 }
 
-// named returns the flag that a setting is, as a sentence has it: where this command lacks it, with the command that has it.
+// named returns the flag that a setting is, as a sentence has it: where this command lacks it, with the command
+// that has it.
 func (a *program) named(s engine.Setting) string {
 	if a.instead && s.Name != engine.SetDir && !a.has(strings.ReplaceAll(s.Name, "_", "-")) {
 		return a.again(flagOf(s))

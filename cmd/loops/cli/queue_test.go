@@ -19,8 +19,14 @@ func TestAgain(t *testing.T) {
 		{"run fix --queue=true --queue-timeout=3s", "--queue", "loops run fix --queue"},
 		{"-C sub resume -- -fix --queue", "--queue", "loops -C sub resume --queue -- -fix --queue"},
 		{"run fix --context|a=b c", "--queue", "loops run fix --context 'a=b c' --queue"},
-		{"run fix --store postgres://me:secret@h/n", "--queue", "loops run fix --store postgres://me:xxxxx@h/n --queue"},
-		{"run fix --store=postgres://me:secret@h/n", "--queue", "loops run fix --store=postgres://me:xxxxx@h/n --queue"},
+		{
+			"run fix --store postgres://me:secret@h/n", "--queue",
+			"loops run fix --store postgres://me:xxxxx@h/n --queue",
+		},
+		{
+			"run fix --store=postgres://me:secret@h/n", "--queue",
+			"loops run fix --store=postgres://me:xxxxx@h/n --queue",
+		},
 	} {
 		words := strings.Fields(c.line)
 		for i, w := range words {
@@ -37,7 +43,8 @@ func TestAgain(t *testing.T) {
 
 func TestQueueTimeout(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"0": 0, "90": 90 * time.Second, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "150ms": 150 * time.Millisecond,
+		"0": 0, "90": 90 * time.Second, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour,
+		"150ms": 150 * time.Millisecond,
 	} {
 		if d, ok := app.ParseWait(text); d != want || !ok {
 			t.Errorf("%s: %v, %v", text, d, ok)
@@ -53,18 +60,30 @@ func TestQueueTimeout(t *testing.T) {
 // The messages about what is in the way.
 func TestInTheWay(t *testing.T) {
 	a := &program{args: []string{"run", "x"}}
-	waiter := persistence.Waiter{Loop: "y", Owner: persistence.Owner{PID: 7, Host: "elsewhere"}, Since: time.Now().Add(-3 * time.Minute)}
+	waiter := persistence.Waiter{
+		Loop: "y", Owner: persistence.Owner{PID: 7, Host: "elsewhere"},
+		Since: time.Now().Add(-3 * time.Minute),
+	}
 	behind := func(n int) error {
 		return &engine.BehindError{Ahead: waiter, N: n, As: persistence.Obstacle{Path: "/p", Waiter: "w", Loop: "y"}}
 	}
-	locked := &persistence.ConflictError{Holder: "y-1", Loop: "y", Owner: persistence.Owner{PID: 7, Host: "elsewhere"}, Path: "/p", Since: time.Now().Add(-3 * time.Minute)}
+	locked := &persistence.ConflictError{
+		Holder: "y-1", Loop: "y",
+		Owner: persistence.Owner{PID: 7, Host: "elsewhere"}, Path: "/p", Since: time.Now().Add(-3 * time.Minute),
+	}
 	for _, c := range []struct {
 		err  error
 		want string
 	}{
-		{locked, "/p is locked by run y-1 of loop y (pid 7 on host elsewhere, for 3m00s)\n  wait for it:   loops run x --queue\n  stop it:       loops stop y-1\n  lock nothing:  loops run x --no-lock"},
-		{behind(1), "a run of loop y (pid 7 on host elsewhere, for 3m00s) waits in the queue for /p\n  wait in line:  loops run x --queue\n  see who waits: loops queue list\n  lock nothing:  loops run x --no-lock"},
-		{behind(2), "2 runs wait in the queue for /p, one of them of loop y (pid 7 on host elsewhere, for 3m00s)\n  wait in line:  loops run x --queue\n  see who waits: loops queue list\n  lock nothing:  loops run x --no-lock"},
+		{locked, "/p is locked by run y-1 of loop y (pid 7 on host elsewhere, for 3m00s)\n" +
+			"  wait for it:   loops run x --queue\n  stop it:       loops stop y-1\n" +
+			"  lock nothing:  loops run x --no-lock"},
+		{behind(1), "a run of loop y (pid 7 on host elsewhere, for 3m00s) waits in the queue for /p\n" +
+			"  wait in line:  loops run x --queue\n  see who waits: loops queue list\n" +
+			"  lock nothing:  loops run x --no-lock"},
+		{behind(2), "2 runs wait in the queue for /p, one of them of loop y (pid 7 on host elsewhere, for 3m00s)\n" +
+			"  wait in line:  loops run x --queue\n  see who waits: loops queue list\n" +
+			"  lock nothing:  loops run x --no-lock"},
 	} {
 		if code, text := explain(a.busy(c.err, 0)); code != exitConflict || text != c.want {
 			t.Errorf("%d\n%s\nwant\n%s", code, text, c.want)
@@ -76,7 +95,8 @@ func TestInTheWay(t *testing.T) {
 	}{
 		{locked, "Waiting for run y-1 of loop y, which has locked /p for 3m00s"},
 		{behind(1), "Waiting behind 1 other in the queue for /p, of loop y (pid 7 on host elsewhere)"},
-		{behind(3), "Waiting behind 3 others in the queue for /p; the last of them is of loop y (pid 7 on host elsewhere)"},
+		{behind(3), "Waiting behind 3 others in the queue for /p; the last of them is of loop y (pid 7 on " +
+			"host elsewhere)"},
 	} {
 		if text := view.WaitsFor(c.err); text != c.want {
 			t.Errorf("%s\nwant %s", text, c.want)
@@ -92,8 +112,14 @@ func TestObstacleText(t *testing.T) {
 		want string
 	}{
 		{persistence.Waiter{Scope: []string{"/p/src", "/p/docs"}}, "src, docs"},
-		{persistence.Waiter{Scope: []string{"/p/src"}, For: persistence.Obstacle{Loop: "fix"}}, "src, which loop fix has"},
-		{persistence.Waiter{Scope: []string{"/p/src"}, For: persistence.Obstacle{Run: "fix-1", Path: "/p/src/a"}}, "src/a, which run fix-1 has"},
+		{
+			persistence.Waiter{Scope: []string{"/p/src"}, For: persistence.Obstacle{Loop: "fix"}},
+			"src, which loop fix has",
+		},
+		{
+			persistence.Waiter{Scope: []string{"/p/src"}, For: persistence.Obstacle{Run: "fix-1", Path: "/p/src/a"}},
+			"src/a, which run fix-1 has",
+		},
 		{persistence.Waiter{}, "its scope"},
 	} {
 		if got := view.ObstacleText(p, c.w); got != c.want {

@@ -27,7 +27,8 @@ func (a *program) busy(err error, waited time.Duration) error {
 		}
 	}
 	if waited > 0 {
-		lines[0] = fmt.Sprintf("waited %s in the queue without success; nothing was run: %s", humanize.Duration(waited), line)
+		lines[0] = fmt.Sprintf("waited %s in the queue without success; nothing was run: %s",
+			humanize.Duration(waited), line)
 		again("wait longer:", "--queue --queue-timeout "+view.TimeoutText(2*waited))
 	} else {
 		again(wait, "--queue")

@@ -19,8 +19,10 @@ them, the checks that decided with their commands, verdicts and hashes of their 
 protected. Checks that decided are those with the key check, or else all verdicts after the last prompt; of a run without prompts the last one.
 
 It is signed where there is a key (loops sign --new-key). A run that did not complete, and one of an earlier version, has none.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "the receipt was printed, or that there is none"}, exitMeaning{Code: exitInvalid, Text: "its signature is not of this receipt"},
-				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "no such run"},
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "the receipt was printed, or that there is none"},
+				exitMeaning{Code: exitInvalid, Text: "its signature is not of this receipt"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{Code: exitNotFound, Text: "no such run"},
 				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops receipt fix
   loops receipt fix-20261121T103405 --json`,
@@ -43,9 +45,17 @@ Each script runs on a clean checkout of the files that the run left, in a tempor
 files of a check are those with which the run began. It has no network and changes no files elsewhere, as far as this machine can enforce that;
 what it cannot is printed. What git ignored is not there: a check that needs it comes to something else. That the output has another hash is
 printed, and is no difference: many print times.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "same: each check that was repeated came to the same"}, exitMeaning{Code: exitFailed, Text: "different: at least one did not; or a check could not be started"},
-				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitInvalid, Text: "no check can be repeated, or the signature is not of this receipt"},
-				exitMeaning{Code: exitNotFound, Text: "no such run, it has no receipt, or its files are not in this repository"},
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "same: each check that was repeated came to the same"},
+				exitMeaning{Code: exitFailed, Text: "different: at least one did not; or a check could not be started"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{
+					Code: exitInvalid,
+					Text: "no check can be repeated, or the signature is not of this receipt",
+				},
+				exitMeaning{
+					Code: exitNotFound,
+					Text: "no such run, it has no receipt, or its files are not in this repository",
+				},
 				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops verify fix
   loops verify fix-20261121T103405 --json`,

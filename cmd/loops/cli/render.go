@@ -72,17 +72,24 @@ func runRender(ctx context.Context, a *program, o *renderOptions) error {
 		case st.Terminal:
 			why = "it is an end"
 		}
-		return usageError{fmt.Sprintf("the state %s has no action: %s", humanize.Quote(st.Name), why), "loops render --help"}
+		return usageError{
+			fmt.Sprintf("the state %s has no action: %s", humanize.Quote(st.Name), why),
+			"loops render --help",
+		}
 	}
 	got, err := simulate.Render(ctx, r.Loop, st, r.Values, a.getenv, r.Lessons())
 	if err != nil && st.Fragment == nil {
 		return failure(engine.Failed, "%v", err)
 	}
 	if err != nil {
-		return failure(engine.Usage, "the fragment %s of the state %s: %v", st.Fragment.Name, humanize.Quote(st.Name), err)
+		return failure(engine.Usage, "the fragment %s of the state %s: %v", st.Fragment.Name, humanize.Quote(st.Name),
+			err)
 	}
 	if o.json {
-		m := api.Rendered{Loop: r.Loop.Name, State: st.Name, Type: api.Text(st.ActionType), Action: got.Action, Params: got.Params}
+		m := api.Rendered{
+			Loop: r.Loop.Name, State: st.Name, Type: api.Text(st.ActionType), Action: got.Action,
+			Params: got.Params,
+		}
 		for _, u := range got.Unknown {
 			m.Unknown = append(m.Unknown, api.UnknownValue{Reference: u.Ref, Reason: u.Why})
 		}

@@ -79,12 +79,16 @@ With --all, all runs of a loop that have ended are replayed, and a table says ho
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Definition, "definition", "", "walk through it with the loop `FILE`, or with recorded: the loop as it was recorded with the run (default)")
+	flags.StringVar(&o.Definition, "definition", "", "walk through it with the loop `FILE`, or with recorded: the "+
+		"loop as it was recorded with the run (default)")
 	flags.BoolVar(&o.All, "all", false, "all runs of the loop that have ended")
-	flags.StringVarP(&since, "since", "S", "", "with --all: only runs that began after `WHEN`: an age (45s, 30m, 1h, 7d) or a date")
-	flags.StringVar(&o.LiveFrom, "live-from", "", "do actions for real from `STEP` on: a number, a state (its first visit), or miss")
+	flags.StringVarP(&since, "since", "S", "", "with --all: only runs that began after `WHEN`: an age (45s, 30m, "+
+		"1h, 7d) or a date")
+	flags.StringVar(&o.LiveFrom, "live-from", "", "do actions for real from `STEP` on: a number, a state (its first "+
+		"visit), or miss")
 	flags.BoolVar(&o.Rerun, "rerun", false, "with --live-from: also where a state says idempotent: false")
-	flags.BoolVar(&o.DryRun, "dry-run", false, "with --live-from: print from where and what that cost on record, and do nothing")
+	flags.BoolVar(&o.DryRun, "dry-run", false, "with --live-from: print from where and what that cost on record, "+
+		"and do nothing")
 	flags.BoolVarP(&o.JSON, "json", "j", false, "print a JSON object, with --all a list")
 	return cmd
 }

@@ -42,8 +42,12 @@ are in UTC.
 --format junit writes JUnit XML instead: each state is a test case, and the state in which the run failed has the
 failure or error. Actions that failed earlier are not failures. --format markdown writes what run --format github adds to
 the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 1 MiB at most.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the page could not be written"}, exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"},
-				exitMeaning{Code: exitInvalid, Text: "the project's table of prices is not valid"}, exitMeaning{Code: exitNotFound, Text: "no such run or database of runs"}, exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "done"},
+				exitMeaning{Code: exitFailed, Text: "the page could not be written"},
+				exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"},
+				exitMeaning{Code: exitInvalid, Text: "the project's table of prices is not valid"},
+				exitMeaning{Code: exitNotFound, Text: "no such run or database of runs"},
+				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops report fix --open
   loops report fix -o fix.html
   loops report fix-20261121T103405 --by cost -o run.html
@@ -118,7 +122,9 @@ func runReport(ctx context.Context, a *program, o reportOptions) error {
 }
 
 // writeReport writes a report to the file that was asked for, or else into the folder of the run, and prints that path.
-func (a *program) writeReport(ctx context.Context, p *project.Project, o reportOptions, run persistence.Run, write func(io.Writer) error) error {
+func (a *program) writeReport(ctx context.Context, p *project.Project, o reportOptions, run persistence.Run,
+	write func(io.Writer) error,
+) error {
 	file := o.file
 	if file == "" {
 		runs := filepath.Join(p.Loops, "runs")
@@ -126,7 +132,8 @@ func (a *program) writeReport(ctx context.Context, p *project.Project, o reportO
 		if err := disk.MakeWork(runs, folder); err != nil {
 			return failure(engine.Failed, "the folder of run %s cannot be made: %v", run.ID, project.Cause(err))
 		}
-		file = filepath.Join(folder, "report"+map[string]string{"html": ".html", "junit": ".xml", "markdown": ".md"}[o.format])
+		file = filepath.Join(folder,
+			"report"+map[string]string{"html": ".html", "junit": ".xml", "markdown": ".md"}[o.format])
 	}
 	if err := a.writeFile(p, file, write); err != nil {
 		return err

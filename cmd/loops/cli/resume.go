@@ -66,12 +66,14 @@ process of its own, as it does with run --background.` + exitRunHelp(exitMeaning
 			if err := checkOverrides(&o.over, cmd); err != nil {
 				return err
 			}
-			if err := cmp.Or(checkExtend(&o.extend, cmd, o.over.Budget), o.view.check(cmd.CommandPath()), o.lock.check(cmd)); err != nil {
+			if err := cmp.Or(checkExtend(&o.extend, cmd, o.over.Budget), o.view.check(cmd.CommandPath()),
+				o.lock.check(cmd)); err != nil {
 				return err
 			}
 			a.fillView(cmd, &o.view)
 			if o.definition != "" && o.definition != engine.RecordedDefinition {
-				return usageError{fmt.Sprintf("--definition %q: expected %s", o.definition, engine.RecordedDefinition), "loops resume --help"}
+				return usageError{fmt.Sprintf("--definition %q: expected %s", o.definition,
+					engine.RecordedDefinition), "loops resume --help"}
 			}
 			if o.background {
 				return a.inBackground(cmd.Context(), o.view, o.request())
@@ -83,13 +85,16 @@ process of its own, as it does with run --background.` + exitRunHelp(exitMeaning
 	flagContext(flags, &o.context)
 	addOverrides(&o.over, flags)
 	flags.Var(&o.extend, "extend", "raise limits that hold for the run by that much: "+engine.ExtendForms)
-	flags.BoolVarP(&o.background, "background", "b", false, "continue in a process and session of its own, and return when that is on record")
+	flags.BoolVarP(&o.background, "background", "b", false,
+		"continue in a process and session of its own, and return when that is on record")
 	o.lock.addFlags(flags)
 	flags.BoolVar(&o.force, "force", false, "continue with the loop file as it is now, although it changed")
-	flags.StringVar(&o.definition, "definition", "", "`recorded`: continue with the loop as it was recorded with the run")
+	flags.StringVar(&o.definition, "definition", "",
+		"`recorded`: continue with the loop as it was recorded with the run")
 	flags.BoolVar(&o.rerun, "rerun", false, "run an interrupted action again although its state says idempotent: false")
 	flags.BoolVar(&o.retry, "retry-failed", false, "also repeat the failed items of the for_each that the run is in")
-	flags.BoolVar(&o.here, "here", false, "continue a run of another project, given by its id, in this one, to which it then belongs")
+	flags.BoolVar(&o.here, "here", false, "continue a run of another project, given by its id, in this one, to "+
+		"which it then belongs")
 	flags.StringVar(&o.from, "from", "", "continue in `STATE` of the loop, with everything the run remembers")
 	flagInstanceID(flags, &o.instance)
 	o.view.addFlags(flags)
@@ -100,7 +105,8 @@ process of its own, as it does with run --background.` + exitRunHelp(exitMeaning
 // request is what the flags ask for.
 func (o *resumeOptions) request() engine.Request {
 	return engine.Request{Resume: &engine.ResumeRequest{
-		Run: o.name, Context: o.context, Over: o.over, Extend: o.extend, Force: o.force, Definition: o.definition, Rerun: o.rerun, Here: o.here, RetryFailed: o.retry, From: o.from,
+		Run: o.name, Context: o.context, Over: o.over, Extend: o.extend, Force: o.force, Definition: o.definition,
+		Rerun: o.rerun, Here: o.here, RetryFailed: o.retry, From: o.from,
 		Lock: o.lock.lock(),
 	}}
 }

@@ -27,9 +27,14 @@ only with --force. Unless every RUN can be removed, none is.
 If rm is killed, each run is either whole or gone; the next rm, prune or sweep removes what is left of its files. In
 a database the space is used again for other runs; a SQLite file does not shrink. A run that was copied to
 another store has one working folder and one log with the copy: rm removes them.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "every run is gone"}, exitMeaning{Code: exitFailed, Text: "a run is gone, but not all of its files"},
-				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "no such run, or no database of runs there; nothing was removed"},
-				exitMeaning{Code: exitConflict, Text: "a run is running, or can be resumed and --force is missing; nothing was removed"},
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "every run is gone"},
+				exitMeaning{Code: exitFailed, Text: "a run is gone, but not all of its files"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{Code: exitNotFound, Text: "no such run, or no database of runs there; nothing was removed"},
+				exitMeaning{
+					Code: exitConflict,
+					Text: "a run is running, or can be resumed and --force is missing; nothing was removed",
+				},
 				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops rm fix-20261121T103405
   loops rm fix-20261121T103405 fix-20261121T110000 --force`,
@@ -55,7 +60,11 @@ func runRm(ctx context.Context, a *program, o rmOptions, args []string) error {
 	finished, gone := view.CutShort(gone)
 	view.TellTrees(a.page(), gone)
 	if o.json {
-		return errors.Join(err, terminal.WriteJSON(a.out, api.Removed{Removed: view.RemovedRuns(gone), Bytes: view.Total(gone), Finished: view.RemovedIDs(finished)}))
+		return errors.Join(err,
+			terminal.WriteJSON(a.out, api.Removed{
+				Removed: view.RemovedRuns(gone), Bytes: view.Total(gone),
+				Finished: view.RemovedIDs(finished),
+			}))
 	}
 	view.TellFinished(a.page(), finished)
 	for _, r := range gone {

@@ -35,5 +35,8 @@ func printRule(out io.Writer, args []string) error {
 		}
 		names = append(names, r.Name)
 	}
-	return usageError{fmt.Sprintf("there is no rule %s%s", humanize.Quote(name), humanize.DidYouMean(name, names)), "loops help rules"}
+	return usageError{
+		fmt.Sprintf("there is no rule %s%s", humanize.Quote(name), humanize.DidYouMean(name, names)),
+		"loops help rules",
+	}
 }

@@ -27,7 +27,8 @@ func TestRuleText(t *testing.T) {
 			t.Errorf("%s: the page is not complete:\n%s", r.Name, text)
 		}
 		silent := r.Optional && strings.Contains(before, "loops validate --all")
-		if !silent && (r.Flag != "" && !strings.Contains(before, "\n    "+r.Flag+": true\n") || r.Flag == "" && !strings.Contains(before, "cannot be silenced") && !strings.Contains(before, "_ok: true")) {
+		if !silent && (r.Flag != "" && !strings.Contains(before, "\n    "+r.Flag+": true\n") ||
+			r.Flag == "" && !strings.Contains(before, "cannot be silenced") && !strings.Contains(before, "_ok: true")) {
 			t.Errorf("%s: the page does not say how to silence it:\n%s", r.Name, text)
 		}
 		for line := range strings.SplitSeq(before, "\n") {
@@ -36,7 +37,8 @@ func TestRuleText(t *testing.T) {
 			}
 		}
 		for line := range strings.SplitSeq(examples, "\n") {
-			if line != "" && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "This does not:") && line != ":" {
+			if line != "" && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "This does not:") &&
+				line != ":" {
 				t.Errorf("%s: a line of an example is not indented: %q", r.Name, line)
 			}
 		}

@@ -60,7 +60,8 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 			if len(args) > 1 {
 				o.input = &args[1]
 			}
-			if err := cmp.Or(checkOverrides(&o.over, cmd), o.view.check(cmd.CommandPath()), o.lock.check(cmd), checkBackground(o.background, o.dryRun, cmd.CommandPath())); err != nil {
+			if err := cmp.Or(checkOverrides(&o.over, cmd), o.view.check(cmd.CommandPath()), o.lock.check(cmd),
+				checkBackground(o.background, o.dryRun, cmd.CommandPath())); err != nil {
 				return err
 			}
 			a.fillView(cmd, &o.view)
@@ -89,7 +90,8 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 	flagContext(flags, &o.context)
 	addOverrides(&o.over, flags)
 	o.tree.Add(flags)
-	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
+	flags.BoolVarP(&o.background, "background", "b", false,
+		"run in a process and session of its own, and return when the run is on record")
 	o.lock.addFlags(flags)
 	flagBuiltin(flags, &o.builtin, "run the loop of this name in the catalog, though the project has one")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would run, and do nothing")
@@ -100,7 +102,10 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 
 // request is what the flags ask for.
 func (o *runOptions) request() *engine.StartRequest {
-	return &engine.StartRequest{Loop: o.name, Input: o.input, Context: o.context, Over: o.over, Lock: o.lock.lock(), Tree: o.tree.Request()}
+	return &engine.StartRequest{
+		Loop: o.name, Input: o.input, Context: o.context, Over: o.over, Lock: o.lock.lock(),
+		Tree: o.tree.Request(),
+	}
 }
 
 func runRun(ctx context.Context, a *program, o *runOptions) error {

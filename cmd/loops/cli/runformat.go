@@ -22,10 +22,14 @@ var runFormats = []string{"text", "json", "github", "junit"}
 // addFormat adds the flags that choose what a service of continuous integration gets.
 func (v *viewFlags) addFormat(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&v.format, "format", "text", "`FORMAT` is text, json, github (for a job of GitHub Actions: groups, notes in the code, a summary) or junit")
-	flags.BoolVarP(&v.follow, "follow", "f", false, "show every event as it is recorded, in lines as those of history; with -v the output of actions too")
-	flags.StringVar(&v.costs, "cost-output-json", "", "write what prompts and judges cost to `FILE` when the run ends, as JSON")
-	flags.StringVarP(&v.file, "output", "o", "", "write the report of --format junit to `FILE` when the run ends, instead of to standard output")
+	flags.StringVar(&v.format, "format", "text", "`FORMAT` is text, json, github (for a job of GitHub Actions: "+
+		"groups, notes in the code, a summary) or junit")
+	flags.BoolVarP(&v.follow, "follow", "f", false, "show every event as it is recorded, in lines as those of "+
+		"history; with -v the output of actions too")
+	flags.StringVar(&v.costs, "cost-output-json", "", "write what prompts and judges cost to `FILE` when the run "+
+		"ends, as JSON")
+	flags.StringVarP(&v.file, "output", "o", "", "write the report of --format junit to `FILE` when the run ends, "+
+		"instead of to standard output")
 }
 
 // checkFormat refuses unknown formats, and flags that exclude each other.
@@ -48,9 +52,13 @@ func (v viewFlags) checkFormat(command string) error {
 func (v viewFlags) checkBackground(command string) error {
 	switch {
 	case v.follow:
-		return usageError{"--background and --follow exclude each other; to watch a run in the background: loops events -f RUN", command + " --help"}
+		return usageError{"--background and --follow exclude each other; to watch a run in the background: loops " +
+			"events -f RUN", command + " --help"}
 	case v.format == "github":
-		return usageError{"--background and --format github exclude each other: the job would not wait for the run", command + " --help"}
+		return usageError{
+			"--background and --format github exclude each other: the job would not wait for the run",
+			command + " --help",
+		}
 	case v.format == "junit" && (v.file == "" || v.file == "-"):
 		return usageError{"--format junit needs -o FILE with --background", command + " --help"}
 	}
@@ -98,13 +106,16 @@ func (p *junitPrinter) Finish(o fsm.Outcome, resume string) {
 		})
 	}
 	if err != nil {
-		p.Note("loops: the report could not be written: " + oneLine(err) + "; to write it again: " + p.a.command("report --format junit -o FILE", string(p.id)))
+		p.Note("loops: the report could not be written: " + oneLine(err) + "; to write it again: " +
+			p.a.command("report --format junit -o FILE", string(p.id)))
 	}
 }
 
 // faceOf reads all that is recorded of a run and hands it to write. o is how it ended, nil where only the records have
 // that.
-func (a *program) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, write func(*report.Suite, report.Run) error) error {
+func (a *program) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome,
+	write func(*report.Suite, report.Run) error,
+) error {
 	_, store, err := a.open(ctx)
 	if err != nil {
 		return err

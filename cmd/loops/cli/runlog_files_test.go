@@ -22,13 +22,17 @@ func TestLogsOfARun(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
 		"x-20260101T000000.log", "x-20260101T000000.log.1", "x-20260101T000000.log.3",
-		"x-20260101T000000.log-20260101T000000.log", "x-20260101T0000001.log", "x-20260101T000001.log", "x-y-20260101T000000.log",
+		"x-20260101T000000.log-20260101T000000.log", "x-20260101T0000001.log", "x-20260101T000001.log",
+		"x-y-20260101T000000.log",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("text"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for id, want := range map[persistence.ID]int64{"x-20260101T000000": 112, "z-20260101T000000": 100, "../logs/x-20260101T000000": 100} {
+	for id, want := range map[persistence.ID]int64{
+		"x-20260101T000000": 112, "z-20260101T000000": 100,
+		"../logs/x-20260101T000000": 100,
+	} {
 		r := &project.Records{Store: sized{}, Logs: dir}
 		if n, err := r.Sizes(t.Context(), []persistence.ID{id}, []int64{0}); err != nil || n[0] != want {
 			t.Errorf("%s: %d bytes, %v; want %d", id, n, err, want)

@@ -48,7 +48,8 @@ killed, stalled, budget, limited, parked, handed_off, paused. --failed leaves ou
 	flags := cmd.Flags()
 	flags.StringVar(&q.Loop, "loop", "", "only runs of the loop `NAME`")
 	addRunFilters(flags, &q)
-	flags.StringVarP(&q.State, "state", "s", "", "only runs that are, or ended, in this `STATE`, or were in it inside a sub-loop, branch or item")
+	flags.StringVarP(&q.State, "state", "s", "", "only runs that are, or ended, in this `STATE`, or were in it "+
+		"inside a sub-loop, branch or item")
 	flags.StringVarP(&q.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
 	flags.StringVar(&q.Until, "until", "", "only what is older than `WHEN`: an age or a date")
 	flags.IntVarP(&q.Limit, "limit", "n", 20, "the newest `N` only, 0 = all")
@@ -58,10 +59,12 @@ killed, stalled, budget, limited, parked, handed_off, paused. --failed leaves ou
 
 // addRunFilters adds the flags that choose among runs, or count them, in every list of runs.
 func addRunFilters(flags *pflag.FlagSet, q *app.HistoryQuery) {
-	flags.StringSliceVar(&q.Status, "status", nil, "only runs with this `STATUS`, or one of several: failed,interrupted")
+	flags.StringSliceVar(&q.Status, "status", nil,
+		"only runs with this `STATUS`, or one of several: failed,interrupted")
 	flags.StringVar(&q.Group, "group-by", "", "count runs by `WHAT`: outcome or day")
 	flags.BoolVar(&q.Failed, "failed", false, "only runs that ended badly, but not those that a user stopped")
-	flags.StringVar(&q.Reason, "reason", "", "only runs with this `TEXT` in their reason; upper and lower case are the same")
+	flags.StringVar(&q.Reason, "reason", "", "only runs with this `TEXT` in their reason; upper and lower "+
+		"case are the same")
 	flags.StringSliceVar(&q.Labels, "label", nil, "only runs of loops with this `LABEL`, or one of several")
 }
 

@@ -18,7 +18,8 @@ import (
 
 func newScheduleCommand(a *program) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "schedule", Short: "List, pause and start schedules of loops", Args: noSuchCommand, Example: "  loops schedule list\n  loops schedule pause nightly",
+		Use: "schedule", Short: "List, pause and start schedules of loops", Args: noSuchCommand,
+		Example: "  loops schedule list\n  loops schedule pause nightly",
 		Long: `The key schedule of a loop file says when the loop is to be run: {cron: "0 3 * * *"}. loops serve fires the schedules of the loops
 in .loops while it is running, each time once, however many servers look after the folder or database. overlap says what becomes of a time at
 which the run before has not ended, catch_up what becomes of times at which no server was running.` + exitHelp(exitOK, exitUsage),
@@ -43,11 +44,13 @@ when clocks are put forward is listed as that moment; one that comes twice is li
 		},
 	}
 	next.Flags().IntVarP(&o.Count, "limit", "n", 5, "list `N` times")
-	next.Flags().StringVarP(&o.After, "since", "S", "", "list times after `WHEN`: a date such as 2026-11-21 or 2026-11-21T10:34 (default: now)")
+	next.Flags().StringVarP(&o.After, "since", "S", "",
+		"list times after `WHEN`: a date such as 2026-11-21 or 2026-11-21T10:34 (default: now)")
 	flagAlias(next.Flags(), "count", "limit")
 	flagAlias(next.Flags(), "after", "since") // of earlier versions; elsewhere it is the number of an event
 	next.Flags().BoolVarP(&json, "json", "j", false, "print a JSON object")
-	cmd.AddCommand(next, a.addStore(newScheduleListCommand(a)), a.addStore(newSchedulePauseCommand(a, true)), a.addStore(newSchedulePauseCommand(a, false)), a.addStore(newScheduleRunNowCommand(a)),
+	cmd.AddCommand(next, a.addStore(newScheduleListCommand(a)), a.addStore(newSchedulePauseCommand(a, true)),
+		a.addStore(newSchedulePauseCommand(a, false)), a.addStore(newScheduleRunNowCommand(a)),
 		a.addStore(newScheduleFireCommand(a)), a.addStore(newScheduleInstallCommand(a)))
 	return cmd
 }
@@ -55,7 +58,8 @@ when clocks are put forward is listed as that moment; one that comes twice is li
 func newScheduleListCommand(a *program) *cobra.Command {
 	var json bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List schedules, their next times and the result of the last", Args: arguments(0, 0, ""), Example: "  loops schedule list --json",
+		Use: "list", Short: "List schedules, their next times and the result of the last", Args: arguments(0, 0, ""),
+		Example: "  loops schedule list --json",
 		Long: `list shows the schedules of the project's loops: when each comes next, what became of its newest time, and its line. With --json
 all times come that are on record.` + exitHelp(exitOK, exitFailed, exitUsage, exitRecord),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -78,7 +82,8 @@ all times come that are on record.` + exitHelp(exitOK, exitFailed, exitUsage, ex
 			trigger.Vet(cmd.Context(), p, all)
 			for _, l := range all {
 				if l.Untrusted != "" {
-					terminal.Say(a.Err, "warning: %s is not going to start: %s; %s\n", l.Loop, l.Untrusted, a.command("trust", l.Loop))
+					terminal.Say(a.Err, "warning: %s is not going to start: %s; %s\n", l.Loop, l.Untrusted,
+						a.command("trust", l.Loop))
 				}
 			}
 			if json {
@@ -95,14 +100,17 @@ all times come that are on record.` + exitHelp(exitOK, exitFailed, exitUsage, ex
 func newSchedulePauseCommand(a *program, pause bool) *cobra.Command {
 	var json, all bool
 	cmd := &cobra.Command{
-		Use: "pause NAME", Short: "Stop a schedule until it is unpaused", Args: arguments(0, 1, "NAME of a loop"), Example: "  loops schedule pause nightly\n  loops schedule pause --all",
+		Use: "pause NAME", Short: "Stop a schedule until it is unpaused", Args: arguments(0, 1, "NAME of a loop"),
+		Example: "  loops schedule pause nightly\n  loops schedule pause --all",
 		Long: `pause stops the schedule of a loop until it is unpaused, also when servers are started again. Times that pass meanwhile are
 not made up for. A run that it has started continues.` + exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord),
 	}
 	done, already := "The schedule of %s is paused.\n", "The schedule of %s was paused already.\n"
 	if !pause {
-		cmd.Use, cmd.Short, cmd.Example = "unpause NAME", "Have a paused schedule fire again", "  loops schedule unpause nightly\n  loops schedule unpause --all"
-		cmd.Long = `unpause has a schedule that was paused fire again, from its next time on.` + exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord)
+		cmd.Use, cmd.Short, cmd.Example = "unpause NAME", "Have a paused schedule fire again",
+			"  loops schedule unpause nightly\n  loops schedule unpause --all"
+		cmd.Long = `unpause has a schedule that was paused fire again, from its next time on.` +
+			exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord)
 		done, already = "The schedule of %s fires again.\n", "The schedule of %s was not paused.\n"
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -140,7 +148,8 @@ not made up for. A run that it has started continues.` + exitHelp(exitOK, exitFa
 func newScheduleRunNowCommand(a *program) *cobra.Command {
 	var view viewFlags
 	cmd := &cobra.Command{
-		Use: "run-now NAME", Short: "Start a run of a scheduled loop at once", Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule run-now nightly",
+		Use: "run-now NAME", Short: "Start a run of a scheduled loop at once",
+		Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule run-now nightly",
 		Long: `run-now starts a run in the background, as its schedule would, also where that is paused. The times of the schedule stay as they are:
 while this run has not ended, overlap says what becomes of them.` + exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitUntrusted, exitRecord),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -27,9 +27,13 @@ scrub can be killed: each record is as it was or as it is to be, and the next sc
 One that can be resumed still can: what its actions need is kept in the file .sealed of its folder. Files that are no
 texts are named and left, and so are copies elsewhere: bundles, snapshots of files, backups, and what PostgreSQL keeps until
 it is vacuumed. A secret that was on record is best replaced where it comes from.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "there are no secrets in what was looked through, apart from files that are named"},
+			exitHelpOf(exitMeaning{
+				Code: exitOK,
+				Text: "there are no secrets in what was looked through, apart from files that are named",
+			},
 				exitMeaning{Code: exitFailed, Text: "a record could not be scrubbed"},
-				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitInvalid, Text: "the value of a secret cannot be had"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{Code: exitInvalid, Text: "the value of a secret cannot be had"},
 				exitMeaning{Code: exitNotFound, Text: "no such run"},
 				exitMeaning{Code: exitConflict, Text: "a run is running; the others were scrubbed"},
 				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),

@@ -42,7 +42,10 @@ var asRecorded = map[string]string{
 // So a function that asks the store for runs passes them through it, or says above why not.
 func TestRunsAreShownAsTheyAre(t *testing.T) {
 	var files []string
-	for _, dir := range []string{".", "../../../engine", "../../../engine/*", "../../../internal/*", "../../../persistence/archive"} {
+	for _, dir := range []string{
+		".", "../../../engine", "../../../engine/*", "../../../internal/*",
+		"../../../persistence/archive",
+	} {
 		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

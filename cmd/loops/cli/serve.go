@@ -58,25 +58,35 @@ and answers runs too, or an author, who with --edit changes loops too. Each writ
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), a, &o) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&o.dirs, "dir", "C", nil, "serve the project in `DIR`; may be given several times (default: the project here)")
+	flags.StringArrayVarP(&o.dirs, "dir", "C", nil,
+		"serve the project in `DIR`; may be given several times (default: the project here)")
 	flags.StringVar(&o.Listen, "listen", "127.0.0.1:0", "listen on `ADDR`; port 0 is any that is free")
 	flags.StringVar(&o.Auth, "auth", "", "let in users of `FILE`, with their passwords and roles; see serve passwd")
 	flags.StringVar(&o.Header, "trust-header", "", "trust the user name in the header `NAME`, which a proxy sets")
-	flags.StringArrayVar(&o.From, "trust-from", nil, "where that proxy is: an address or `NETWORK`; may be given several times")
-	flags.StringVar(&o.Role, "trust-role", "viewer", "the `ROLE` of these users, unless --auth gives another: viewer, operator or author")
-	flags.StringVar(&o.OpenID.Issuer, "oidc-issuer", "", "have users sign in at the provider of OpenID Connect at `URL`")
+	flags.StringArrayVar(&o.From, "trust-from", nil, "where that proxy is: an address or `NETWORK`; may be given "+
+		"several times")
+	flags.StringVar(&o.Role, "trust-role", "viewer",
+		"the `ROLE` of these users, unless --auth gives another: viewer, operator or author")
+	flags.StringVar(&o.OpenID.Issuer, "oidc-issuer", "",
+		"have users sign in at the provider of OpenID Connect at `URL`")
 	flags.StringVar(&o.OpenID.ClientID, "oidc-client-id", "", "the `ID` by which it knows this server")
 	flags.StringVar(&o.OpenID.SecretFile, "oidc-client-secret-file", "", "and the secret, in `FILE`")
-	flags.StringVar(&o.OpenID.Claim, "oidc-username-claim", "", "the `CLAIM` that is the name of a user (default: email, if it is verified)")
-	flags.StringVar(&o.OpenRole, "oidc-role", "", "let in all its users, with `ROLE`, unless --auth says who: viewer, operator or author")
-	flags.StringVar(&o.Address, "oidc-address", "", "the `URL` of this server as browsers open it, if a proxy is before it")
-	flags.StringVar(&o.Cert, "tls-cert", "", "encrypt with the certificate in `FILE`, which is read again when it changes")
+	flags.StringVar(&o.OpenID.Claim, "oidc-username-claim", "",
+		"the `CLAIM` that is the name of a user (default: email, if it is verified)")
+	flags.StringVar(&o.OpenRole, "oidc-role", "", "let in all its users, with `ROLE`, unless --auth says who: "+
+		"viewer, operator or author")
+	flags.StringVar(&o.Address, "oidc-address", "",
+		"the `URL` of this server as browsers open it, if a proxy is before it")
+	flags.StringVar(&o.Cert, "tls-cert", "", "encrypt with the certificate in `FILE`, which is read again "+
+		"when it changes")
 	flags.StringVar(&o.Key, "tls-key", "", "and with its key in `FILE`")
-	flags.StringVar(&o.HSTS, "hsts", "auto", "tell browsers to open this host over HTTPS only, for a year: `MODE` is auto (at port 443, with a certificate that is trusted), always or never")
+	flags.StringVar(&o.HSTS, "hsts", "auto", "tell browsers to open this host over HTTPS only, for a year: `MODE` "+
+		"is auto (at port 443, with a certificate that is trusted), always or never")
 	flags.BoolVar(&o.Edit, "edit", false, "let authors change loops")
 	flags.BoolVar(&o.Insecure, "insecure", false, "listen beyond this machine although nothing is encrypted")
 	flags.StringVar(&o.BasePath, "base-path", "", "serve below `PREFIX`, as a proxy passes it on")
-	flags.StringArrayVar(&o.Hosts, "allow-host", nil, "answer requests for `AUTHORITY` too, such as the name of a proxy, with its port if it has one")
+	flags.StringArrayVar(&o.Hosts, "allow-host", nil, "answer requests for `AUTHORITY` too, such as the name of a "+
+		"proxy, with its port if it has one")
 	cmd.AddCommand(newServePasswdCommand(a), newServeTokenCommand(a), a.addStore(newServeInstallCommand(a)))
 	return cmd
 }
@@ -108,7 +118,9 @@ func runServe(ctx context.Context, a *program, o *serveOptions) error {
 	if post.Note != "" {
 		terminal.SayLine(a.Err, "loops: "+post.Note)
 	}
-	post.Options.Projects, post.Options.Edit, post.Options.Audit = projects, o.Edit, func(line string) { terminal.SayLine(a.Err, line) }
+	post.Options.Projects, post.Options.Edit, post.Options.Audit = projects, o.Edit, func(line string) {
+		terminal.SayLine(a.Err, line)
+	}
 	terminal.SayLine(a.Out, post.Address)
 	for _, line := range post.Webhooks() {
 		terminal.SayLine(a.Err, "loops: "+line)
@@ -132,7 +144,10 @@ func (a *program) nightShift(ctx context.Context, projects []web.Project) (wait 
 				terminal.Say(a.Err, "loops: %s: %s\n", served.Name, line)
 			}
 		}
-		w := trigger.Watch{Open: served.Again, Begin: trigger.Begin(served.Begin), Say: say, Tell: func(f trigger.Firing) { say(view.FiringLine(f) + " (schedule of " + f.Loop + ")") }}
+		w := trigger.Watch{
+			Open: served.Again, Begin: trigger.Begin(served.Begin), Say: say,
+			Tell: func(f trigger.Firing) { say(view.FiringLine(f) + " (schedule of " + f.Loop + ")") },
+		}
 		all.Go(func() { w.Run(ctx) })
 		waker := trigger.Waker{Open: served.Again, Begin: w.Begin, Say: say}
 		all.Go(func() { waker.Run(ctx) })
@@ -142,7 +157,11 @@ func (a *program) nightShift(ctx context.Context, projects []web.Project) (wait 
 		all.Go(func() { alarms.Run(ctx) })
 		courier := notify.Courier{Open: served.Again, Say: say}
 		all.Go(func() { courier.Run(ctx) })
-		pusher := telemetry.Pusher{Open: served.Again, Getenv: a.getenv, Feed: &telemetry.Feed{Meter: &telemetry.Meter{}, Project: served.Name, Since: time.Now(), Gauges: true}, Say: say}
+		pusher := telemetry.Pusher{
+			Open: served.Again, Getenv: a.getenv,
+			Feed: &telemetry.Feed{Meter: &telemetry.Meter{}, Project: served.Name, Since: time.Now(), Gauges: true},
+			Say:  say,
+		}
 		all.Go(func() { pusher.Run(ctx) })
 	}
 	return all.Wait
@@ -173,7 +192,10 @@ func (a *program) servedProjects(dirs []string) ([]web.Project, error) {
 			name = fmt.Sprintf("%s-%d", filepath.Base(p.Dir), n)
 		}
 		taken[name] = true
-		all = append(all, web.Project{Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginDetached, Again: again, Examine: s.examine, Hooks: &trigger.Desk{Open: again, Begin: s.beginDetached}})
+		all = append(all, web.Project{
+			Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginDetached,
+			Again: again, Examine: s.examine, Hooks: &trigger.Desk{Open: again, Begin: s.beginDetached},
+		})
 	}
 	return all, nil
 }

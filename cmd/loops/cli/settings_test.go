@@ -16,7 +16,10 @@ import (
 
 // What a loop says of itself wins over the files, limit by limit, and a flag over both.
 func TestConfigured(t *testing.T) {
-	files := &config.Config{Delay: 2 * time.Second, Budget: config.Budget{Cost: 5, Tokens: 9, Wall: time.Hour, Steps: 7, Prompts: 3}}
+	files := &config.Config{
+		Delay:  2 * time.Second,
+		Budget: config.Budget{Cost: 5, Tokens: 9, Wall: time.Hour, Steps: 7, Prompts: 3},
+	}
 	var flag project.Budget
 	if err := flag.Set("steps=none,cost=8"); err != nil {
 		t.Fatal(err)
@@ -28,7 +31,13 @@ func TestConfigured(t *testing.T) {
 		backoff time.Duration
 		budget  fsm.Budget
 	}{
-		{"a loop that says nothing", fsm.Loop{}, project.Overrides{Config: files}, 2 * time.Second, fsm.Budget{CostUSD: 5, Tokens: 9, Wall: time.Hour, Steps: 7, Prompts: 3}},
+		{
+			"a loop that says nothing",
+			fsm.Loop{},
+			project.Overrides{Config: files},
+			2 * time.Second,
+			fsm.Budget{CostUSD: 5, Tokens: 9, Wall: time.Hour, Steps: 7, Prompts: 3},
+		},
 		{
 			"a loop that says something",
 			fsm.Loop{Backoff: time.Minute, Budget: &fsm.Budget{Steps: 100, AllowUnknown: true}},
@@ -36,7 +45,13 @@ func TestConfigured(t *testing.T) {
 			time.Minute,
 			fsm.Budget{CostUSD: 5, Tokens: 9, Wall: time.Hour, Steps: 100, Prompts: 3, AllowUnknown: true},
 		},
-		{"flags", fsm.Loop{}, project.Overrides{Config: files, DelaySet: true, Budget: flag}, 0, fsm.Budget{CostUSD: 8, Tokens: 9, Wall: time.Hour, Prompts: 3}},
+		{
+			"flags",
+			fsm.Loop{},
+			project.Overrides{Config: files, DelaySet: true, Budget: flag},
+			0,
+			fsm.Budget{CostUSD: 8, Tokens: 9, Wall: time.Hour, Prompts: 3},
+		},
 		{"no files", fsm.Loop{Budget: &fsm.Budget{Steps: 1}}, project.Overrides{}, 0, fsm.Budget{Steps: 1}},
 		{"files that say nothing", fsm.Loop{}, project.Overrides{Config: &config.Config{}}, 0, fsm.Budget{}},
 	} {
@@ -62,10 +77,15 @@ func TestConfiguredPauseOfSubloops(t *testing.T) {
 	}{
 		{project.Overrides{Config: &config.Config{Delay: time.Minute}}, 0, time.Minute},
 		{project.Overrides{Config: &config.Config{Delay: time.Minute}}, time.Second, time.Second},
-		{project.Overrides{Config: &config.Config{Delay: time.Minute}, DelaySet: true, Delay: 3}, time.Second, 3 * time.Second},
+		{
+			project.Overrides{Config: &config.Config{Delay: time.Minute}, DelaySet: true, Delay: 3},
+			time.Second,
+			3 * time.Second,
+		},
 		{project.Overrides{}, 0, 0},
 	} {
-		if got := project.NewLibrary(&project.Project{}).Subloops(c.over, nil).Overridden(&fsm.Loop{Backoff: c.own}).Backoff; got != c.wants {
+		if got := project.NewLibrary(&project.Project{}).Subloops(c.over, nil).Overridden(&fsm.Loop{Backoff: c.own}).
+			Backoff; got != c.wants {
 			t.Errorf("with %v of its own: %v, want %v", c.own, got, c.wants)
 		}
 	}
@@ -142,7 +162,8 @@ func TestConfiguredColor(t *testing.T) {
 		{"never", "always", true, "NO_COLOR=1", true},
 		{"never", "auto", false, "", false},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, project.Folder, config.Name), []byte("color: "+c.file), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, project.Folder, config.Name), []byte("color: "+c.file),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 		a := &program{IO: IO{Dir: dir, Env: []string{c.env}}, color: c.flag, colorGiven: c.given}

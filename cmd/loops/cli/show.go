@@ -39,8 +39,11 @@ a comment behind each value names its file and line. What is printed loads to th
 have their proper one (on_success is on_yes), and times are in seconds; it is a loop file too. With --origins it has the
 place of every value besides, and with --resolved each state that runs another loop has that loop's definition as
 "_subloop".` + exitHelpOf(
-			exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the answer could not be written out"}, exitMeaning{Code: exitUsage, Text: "bad command line"},
-			exitMeaning{Code: exitInvalid, Text: "the loop file is not valid; --effective prints it all the same"}, exitMeaning{Code: exitNotFound, Text: "no such loop or run"},
+			exitMeaning{Code: exitOK, Text: "done"},
+			exitMeaning{Code: exitFailed, Text: "the answer could not be written out"},
+			exitMeaning{Code: exitUsage, Text: "bad command line"},
+			exitMeaning{Code: exitInvalid, Text: "the loop file is not valid; --effective prints it all the same"},
+			exitMeaning{Code: exitNotFound, Text: "no such loop or run"},
 			exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops show fix
   loops show fix --effective
@@ -60,12 +63,14 @@ place of every value besides, and with --resolved each state that runs another l
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&o.effective, "effective", false, "print the merged definition as YAML, with the place of every value")
+	flags.BoolVar(&o.effective, "effective", false,
+		"print the merged definition as YAML, with the place of every value")
 	flags.BoolVarP(&o.json, "json", "j", false, "print the merged definition as one JSON object")
 	flags.BoolVar(&o.origins, "origins", false, "with --json: the place of every value, by its path, in \"origins\"")
 	flagWhole(flags, &o.whole, "also print whole actions and prompts of judges")
 	flagDiagrams(flags, &o.diagrams, nil)
-	flags.BoolVar(&o.resolved, "resolved", false, "with --json: the definitions of the loops that states run, in \"_subloop\"")
+	flags.BoolVar(&o.resolved, "resolved", false, "with --json: the definitions of the loops that states run, "+
+		"in \"_subloop\"")
 	return cmd
 }
 
@@ -93,7 +98,8 @@ func runShow(ctx context.Context, a *program, name string, o showOptions) error 
 	var invalid error
 	if f.Loop == nil {
 		fmt.Fprint(a.Err, a.render(p, f.All()))
-		invalid = failure(engine.Invalid, "%s has %s", p.Short(path), humanize.Count(project.CountErrors(f.All()), "error"))
+		invalid = failure(engine.Invalid, "%s has %s", p.Short(path),
+			humanize.Count(project.CountErrors(f.All()), "error"))
 	}
 	switch {
 	case o.effective:
@@ -106,7 +112,8 @@ func runShow(ctx context.Context, a *program, name string, o showOptions) error 
 	case invalid != nil:
 		return invalid
 	}
-	return a.showLoop(p, f.Loop, view.Resolver{Child: lib.Subloops(project.Overrides{}, nil).Loop, Document: lib.Files.Document}, o)
+	return a.showLoop(p, f.Loop,
+		view.Resolver{Child: lib.Subloops(project.Overrides{}, nil).Loop, Document: lib.Files.Document}, o)
 }
 
 // showRecorded shows a loop as a run recorded it.
@@ -116,7 +123,8 @@ func (a *program) showRecorded(p *project.Project, r *app.RecordedLoop, o showOp
 		_, err := a.out.Write(r.Def.Main().Text())
 		return err
 	case o.origins:
-		return failure(engine.Usage, "--origins: run %s has no record of where the values of its loop came from", r.Run.ID)
+		return failure(engine.Usage, "--origins: run %s has no record of where the values of its loop came from",
+			r.Run.ID)
 	}
 	return a.showLoop(p, r.Loop, view.Resolver{Child: r.Child, Document: r.Document}, o)
 }
@@ -129,7 +137,9 @@ func (a *program) showLoop(p *project.Project, l *fsm.Loop, others view.Resolver
 			terminal.WriteActions(a.out, terminal.Paint(a.coloured(a.Out)), l)
 		}
 		if o.diagrams != "" {
-			terminal.Say(a.out, "\n%s", terminal.Block(view.Drawing(l, cmp.Or(terminal.Columns(a.Out, a.getenv), graphColumns), a.coloured(a.Out))))
+			terminal.Say(a.out, "\n%s",
+				terminal.Block(view.Drawing(l, cmp.Or(terminal.Columns(a.Out, a.getenv), graphColumns),
+					a.coloured(a.Out))))
 		}
 		return nil
 	}
@@ -148,7 +158,9 @@ func (a *program) showLoop(p *project.Project, l *fsm.Loop, others view.Resolver
 }
 
 // orRecorded is [program.recorded] where err says that there is no file of that name; else it returns err.
-func (a *program) orRecorded(ctx context.Context, p *project.Project, arg string, err error) (*app.RecordedLoop, error) {
+func (a *program) orRecorded(ctx context.Context, p *project.Project, arg string, err error) (*app.RecordedLoop,
+	error,
+) {
 	if _, missing := errors.AsType[*project.LoopNotFoundError](err); !missing {
 		return nil, err
 	}
@@ -162,6 +174,7 @@ func (a *program) orRecorded(ctx context.Context, p *project.Project, arg string
 	if project.IsNamed(r.Run, arg) || arg == project.Last { // no loop has that name
 		return r, nil
 	}
-	terminal.Say(a.Err, "loops: no loop of the project has this name; this is %s as run %s recorded it\n", p.Short(r.Loop.File), r.Run.ID)
+	terminal.Say(a.Err, "loops: no loop of the project has this name; this is %s as run %s recorded it\n",
+		p.Short(r.Loop.File), r.Run.ID)
 	return r, nil
 }

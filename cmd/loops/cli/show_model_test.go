@@ -18,7 +18,10 @@ import (
 func loopFiles(t *testing.T) []string {
 	t.Helper()
 	var files []string
-	for _, pattern := range []string{"../../../.loops.example/*.yaml", "../../../internal/app/patterns/*.yaml", "../../../../shared/corpus/*/*.yaml", "../../../../shared/corpus/*/oracles/*.yaml"} {
+	for _, pattern := range []string{
+		"../../../.loops.example/*.yaml", "../../../internal/app/patterns/*.yaml",
+		"../../../../shared/corpus/*/*.yaml", "../../../../shared/corpus/*/oracles/*.yaml",
+	} {
 		hits, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +144,8 @@ func differ(at string, a, b reflect.Value) string {
 		case reflect.TypeFor[fsm.Pos]():
 			return ""
 		case reflect.TypeFor[*expr.Program]():
-			if !a.IsNil() && !b.IsNil() && a.Interface().(*expr.Program).String() == b.Interface().(*expr.Program).String() {
+			if !a.IsNil() && !b.IsNil() &&
+				a.Interface().(*expr.Program).String() == b.Interface().(*expr.Program).String() {
 				return "" // they differ in their places
 			}
 		}
@@ -236,7 +240,10 @@ func TestModelHasEveryField(t *testing.T) {
 	}
 	// Extension is what the settings make of action_type, and Unproven what a state makes of its learning:
 	// neither is a key of a loop.
-	placed := map[string]bool{"File": true, "Pos": true, "SHA256": true, "Place": true, "Name": true, "Order": true, "States": true, "HasTarget": true, "HasSource": true, "HasPrevious": true, "Extension": true, "Unproven": true}
+	placed := map[string]bool{
+		"File": true, "Pos": true, "SHA256": true, "Place": true, "Name": true, "Order": true,
+		"States": true, "HasTarget": true, "HasSource": true, "HasPrevious": true, "Extension": true, "Unproven": true,
+	}
 	plain := string(value.AppendJSON(nil, loopfile.ObjectOf(base())))
 	fields := 0
 	for _, part := range []func(*fsm.Loop) any{

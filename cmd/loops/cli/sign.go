@@ -74,7 +74,8 @@ func runSign(a *program, o signOptions, names []string) error {
 		if err != nil {
 			return failure(engine.Failed, "cannot make a key in %s: %v", file, project.Cause(err))
 		}
-		terminal.SayLine(a.Err, "The key is in "+file+". Keep it secret. Its public part, for dispatch.keys in the settings of workers:")
+		terminal.SayLine(a.Err, "The key is in "+file+". Keep it secret. Its public part, for dispatch.keys in the "+
+			"settings of workers:")
 		terminal.SayLine(a.out, public)
 		return nil
 	}
@@ -105,7 +106,10 @@ func (o signOptions) keyFile(a *program) (string, error) {
 	}
 	file := config.KeyFile(a.getenv)
 	if file == "" {
-		return "", usageError{"neither XDG_CONFIG_HOME nor HOME says where the key is: give --private-key FILE", "loops sign --help"}
+		return "", usageError{
+			"neither XDG_CONFIG_HOME nor HOME says where the key is: give --private-key FILE",
+			"loops sign --help",
+		}
 	}
 	return file, nil
 }
@@ -127,7 +131,9 @@ func checkSignature(loop string, definition []byte) (string, error) {
 
 // each has do look at the definition of each loop, and shows the key that it returns. One that is not signed
 // does not keep the others from it.
-func (o signOptions) each(a *program, names []string, do func(loop string, definition []byte) (key string, err error)) error {
+func (o signOptions) each(a *program, names []string,
+	do func(loop string, definition []byte) (key string, err error),
+) error {
 	e, err := a.engine()
 	if err != nil {
 		return err
@@ -142,14 +148,18 @@ func (o signOptions) each(a *program, names []string, do func(loop string, defin
 		}
 		key, wrong := do(l.File, definition)
 		if wrong != nil && !o.checking {
-			return failure(engine.Failed, "%s cannot be written: %v", p.Short(config.SignatureFile(l.File)), project.Cause(wrong))
+			return failure(engine.Failed, "%s cannot be written: %v", p.Short(config.SignatureFile(l.File)),
+				project.Cause(wrong))
 		}
 		text, said := "signed by "+key, ""
 		if wrong != nil {
 			said = project.Cause(wrong).Error()
 			text, unsigned = said, append(unsigned, l.Name)
 		}
-		all = append(all, api.Signed{Loop: l.Name, File: l.File, Signature: config.SignatureFile(l.File), Key: api.Text(key), Error: api.Text(said)})
+		all = append(all, api.Signed{
+			Loop: l.Name, File: l.File, Signature: config.SignatureFile(l.File),
+			Key: api.Text(key), Error: api.Text(said),
+		})
 		if !o.json {
 			terminal.SayLines(a.out, terminal.Block(p.Short(config.SignatureFile(l.File))+": "+text))
 		}
@@ -160,7 +170,8 @@ func (o signOptions) each(a *program, names []string, do func(loop string, defin
 		}
 	}
 	if len(unsigned) > 0 {
-		return failure(engine.Invalid, "not signed as it is now: %s; to sign it: loops sign %s", strings.Join(unsigned, ", "), strings.Join(unsigned, " "))
+		return failure(engine.Invalid, "not signed as it is now: %s; to sign it: loops sign %s",
+			strings.Join(unsigned, ", "), strings.Join(unsigned, " "))
 	}
 	return nil
 }

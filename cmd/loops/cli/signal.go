@@ -47,7 +47,10 @@ func runSignal(ctx context.Context, a *program, o signalOptions) error {
 	if o.hasData {
 		var err error
 		if event.Data, err = app.SignalData(o.data); err != nil {
-			return usageError{fmt.Sprintf("--data is not JSON: %v; a text needs its own quotation marks: --data '\"text\"'", err), "loops signal --help"}
+			return usageError{
+				fmt.Sprintf("--data is not JSON: %v; a text needs its own quotation marks: --data '\"text\"'", err),
+				"loops signal --help",
+			}
 		}
 	}
 	s, err := a.service()

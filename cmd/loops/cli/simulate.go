@@ -38,9 +38,14 @@ output "[simulated output for: ACTION]", and comes to what one of these says:
                seed and those that follow it, and the number of runs that reached each end is printed.
 
 A run of a loop may enter at most ` + strconv.Itoa(simulate.MostSteps) + ` states here.` + exitHelpOf(
-			exitMeaning{Code: exitOK, Text: "the run ended, however it did"}, exitMeaning{Code: exitFailed, Text: "it did not end, or the answer could not be written out"},
-			exitMeaning{Code: exitUsage, Text: "bad command line or script, or a context value that the loop needs is missing"},
-			exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"}, exitMeaning{Code: exitNotFound, Text: "no such loop"}),
+			exitMeaning{Code: exitOK, Text: "the run ended, however it did"},
+			exitMeaning{Code: exitFailed, Text: "it did not end, or the answer could not be written out"},
+			exitMeaning{
+				Code: exitUsage,
+				Text: "bad command line or script, or a context value that the loop needs is missing",
+			},
+			exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"},
+			exitMeaning{Code: exitNotFound, Text: "no such loop"}),
 		Example: `  loops simulate fix --scenario first-fail
   loops simulate fix --script verdicts.txt
   loops simulate fix --runs 1000
@@ -59,13 +64,15 @@ A run of a loop may enter at most ` + strconv.Itoa(simulate.MostSteps) + ` state
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Scenario, "scenario", "", "exit codes by rule: `NAME` is "+strings.Join(simulate.Scenarios(), ", "))
+	flags.StringVar(&o.Scenario, "scenario", "", "exit codes by rule: `NAME` is "+
+		strings.Join(simulate.Scenarios(), ", "))
 	flags.StringVar(&o.Script, "script", "", "verdicts from `FILE`")
 	flags.Uint64Var(&o.Seed, "seed", 1, "verdicts by chance; the same `N` gives the same ones")
 	flags.IntVar(&o.Runs, "runs", 1, "make `N` runs by chance and count their ends")
 	flagContext(flags, &o.Context)
 	flagMaxSteps(flags, &o.MaxSteps)
-	flags.IntVar(&o.MaxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
+	flags.IntVar(&o.MaxIterations, "max-iterations", 0,
+		"cap on full passes of a maintain loop, instead of the loop's `N`")
 	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "print only how it would end")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "print whole actions")
 	flags.BoolVarP(&o.JSON, "json", "j", false, "print a JSON object")
@@ -90,11 +97,13 @@ func checkSimulation(o *simulate.DeskSimulation, cmd *cobra.Command) error {
 	case given > 1:
 		return usageError{"--scenario, --script and --seed exclude each other", see}
 	case flags.Changed("scenario") && !slices.Contains(simulate.Scenarios(), o.Scenario):
-		return usageError{fmt.Sprintf("--scenario %q: expected %s%s", o.Scenario, strings.Join(simulate.Scenarios(), ", "), humanize.DidYouMean(o.Scenario, simulate.Scenarios())), see}
+		return usageError{fmt.Sprintf("--scenario %q: expected %s%s", o.Scenario,
+			strings.Join(simulate.Scenarios(), ", "), humanize.DidYouMean(o.Scenario, simulate.Scenarios())), see}
 	case o.Runs < 1 || o.Runs > simulate.MostRuns:
 		return usageError{fmt.Sprintf("--runs %d: expected a number from 1 to %d", o.Runs, simulate.MostRuns), see}
 	case o.Seed > math.MaxInt64-simulate.MostRuns:
-		return usageError{fmt.Sprintf("--seed %d: expected a number from 0 to %d", o.Seed, int64(math.MaxInt64-simulate.MostRuns)), see}
+		return usageError{fmt.Sprintf("--seed %d: expected a number from 0 to %d", o.Seed,
+			int64(math.MaxInt64-simulate.MostRuns)), see}
 	case flags.Changed("max-steps") && o.MaxSteps < 1:
 		return usageError{fmt.Sprintf("--max-steps %d: expected a number from 1", o.MaxSteps), see}
 	case flags.Changed("max-iterations") && o.MaxIterations < 1:
@@ -125,6 +134,7 @@ func (a *program) desk() (*simulate.Desk, error) {
 	}
 	return &simulate.Desk{
 		Project: p, Options: a.engineOptions(), Out: a.out, Paint: terminal.Paint(a.coloured(a.Out)), Getenv: a.getenv,
-		Warn: func(quiet bool) engine.Warn { return a.warner(p, quiet) }, Shown: a.shown, Read: a.readGiven, Code: exitOf, Guard: untilSignal,
+		Warn: func(quiet bool) engine.Warn { return a.warner(p, quiet) }, Shown: a.shown, Read: a.readGiven,
+		Code: exitOf, Guard: untilSignal,
 	}, nil
 }

@@ -52,11 +52,15 @@ its node exporter. Counters fall when runs are pruned; those of /metrics (loops 
 				return runStatsPrometheus(cmd.Context(), a, o.name)
 			}
 			if o.prometheus || o.name == "" {
-				why := map[bool]string{true: "--prometheus counts all runs on record; leave out the other flags", false: "missing argument: NAME of a loop"}
+				why := map[bool]string{
+					true:  "--prometheus counts all runs on record; leave out the other flags",
+					false: "missing argument: NAME of a loop",
+				}
 				return usageError{why[o.prometheus], "loops stats --help"}
 			}
 			if o.memory && (o.since+o.until != "" || o.limit != 0) {
-				return usageError{"--memory adds up all runs that a memory knows; leave out --since, --until and --limit", "loops stats --help"}
+				return usageError{"--memory adds up all runs that a memory knows; leave out --since, " +
+					"--until and --limit", "loops stats --help"}
 			}
 			if o.memory {
 				return a.statsOfMemory(cmd.Context(), o.name, o.json)
@@ -69,7 +73,8 @@ its node exporter. Counters fall when runs are pruned; those of /metrics (loops 
 	}
 	flags := cmd.Flags()
 	flagLimit(flags, &o.limit, 0, "the newest `N` runs only, 0 = all")
-	flags.StringVarP(&o.since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, 2d) or a date")
+	flags.StringVarP(&o.since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, "+
+		"2d) or a date")
 	flags.StringVar(&o.until, "until", "", "only runs that began before `WHEN`")
 	flags.BoolVar(&o.memory, "memory", false, "show whether the facts of its memory help")
 	flags.BoolVar(&o.prometheus, "prometheus", false, "print metrics of all runs as Prometheus reads them")
@@ -131,7 +136,8 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 		return terminal.WriteJSON(a.out, view.Stats(s))
 	}
 	if s.Runs == 0 {
-		terminal.Say(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])
+		terminal.Say(a.out, "No recorded runs of %s%s.\n", o.name,
+			map[bool]string{true: " in that time"}[o.since+o.until != ""])
 		return nil
 	}
 	return a.page().PrintStats(s)

@@ -53,7 +53,10 @@ that none of them starts when the stopped runs release their locks.` + exitHelp(
 		Args: oneOrAll,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.name = firstOf(args); o.grace <= 0 {
-				return usageError{fmt.Sprintf("--grace %s: expected a time above 0, such as 30s", o.grace), "loops stop --help"}
+				return usageError{
+					fmt.Sprintf("--grace %s: expected a time above 0, such as 30s", o.grace),
+					"loops stop --help",
+				}
 			}
 			if o.item && !cmd.Flags().Changed("grace") {
 				o.grace = 0
@@ -65,7 +68,8 @@ that none of them starts when the stopped runs release their locks.` + exitHelp(
 	flags.BoolVar(&o.all, "all", false, "stop every running run of the project, and empty its queue")
 	flags.DurationVar(&o.grace, "grace", engine.StopGrace, "`TIME` that a run has to end before its process is killed")
 	flags.BoolVar(&o.item, "after-item", false, "let the running items of a for_each end, and start no further one")
-	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON array: the waiters that were removed, then the runs that were stopped")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON array: the waiters that were removed, then the runs "+
+		"that were stopped")
 	return cmd
 }
 
@@ -75,9 +79,10 @@ func runStop(ctx context.Context, a *program, o stopOptions) error {
 		return err
 	}
 	defer s.Close()
-	told, err := s.Stop(ctx, o.name, app.Stopping{Grace: o.grace, AfterItem: o.item}, a.outUnless(o.json), a.eachUnless(o.json, func(e engine.Effect) string {
-		return view.StoppedText(a.page(), e, o.grace)
-	}))
+	told, err := s.Stop(ctx, o.name, app.Stopping{Grace: o.grace, AfterItem: o.item}, a.outUnless(o.json),
+		a.eachUnless(o.json, func(e engine.Effect) string {
+			return view.StoppedText(a.page(), e, o.grace)
+		}))
 	if o.json && told != nil {
 		return a.withJSON(told.StopObjects(), err)
 	}

@@ -21,8 +21,15 @@ func TestTimeoutSignalsTwice(t *testing.T) {
 // TestAnotherKindIsNotAgain: SIGINT, and SIGTERM 50 ms later, were taken for two requests, and the message was
 // "Received SIGTERM again".
 func TestAnotherKindIsNotAgain(t *testing.T) {
-	signals(t, []sent{{0, os.Interrupt}, {50 * time.Millisecond, syscall.SIGTERM}, {time.Second, syscall.SIGTERM}, {time.Second, syscall.SIGTERM}, {time.Second, os.Interrupt}},
-		call{1, os.Interrupt, false}, call{2, syscall.SIGTERM, false}, call{3, syscall.SIGTERM, true}, call{4, os.Interrupt, true})
+	signals(t, []sent{
+		{0, os.Interrupt},
+		{50 * time.Millisecond, syscall.SIGTERM},
+		{time.Second, syscall.SIGTERM},
+		{time.Second, syscall.SIGTERM},
+		{time.Second, os.Interrupt},
+	},
+		call{1, os.Interrupt, false}, call{2, syscall.SIGTERM, false}, call{3, syscall.SIGTERM, true},
+		call{4, os.Interrupt, true})
 }
 
 type sent struct {

@@ -28,9 +28,12 @@ copy again later. A damaged run is not copied.
 
 FROM stays as it is. Receipts are copied with the memory. Not copied are the folders of runs, with sealed secrets, and the
 snapshots of files, which are refs of git: both stores use the same. So resume and remove a run in one of the stores only.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "every run is in both stores"}, exitMeaning{Code: exitFailed, Text: "a run in TO is another one, or a copy is not what it should be"},
-				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "there is no such database to copy from"},
-				exitMeaning{Code: exitConflict, Text: "a running run was left out"}, exitMeaning{Code: exitRecord, Text: "a store cannot be used, or a run is damaged"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "every run is in both stores"},
+				exitMeaning{Code: exitFailed, Text: "a run in TO is another one, or a copy is not what it should be"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{Code: exitNotFound, Text: "there is no such database to copy from"},
+				exitMeaning{Code: exitConflict, Text: "a running run was left out"},
+				exitMeaning{Code: exitRecord, Text: "a store cannot be used, or a run is damaged"}),
 		Example: `  loops store copy dir sqlite:.loops/runs.db
   loops store copy sqlite:.loops/runs.db postgres://me@db.example/runs`,
 		Args: arguments(2, 2, "FROM and TO, where runs are recorded"),

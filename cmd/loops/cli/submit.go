@@ -98,7 +98,9 @@ func (a *program) submitted(run persistence.Run, job persistence.Job, err error,
 }
 
 // resubmit retries a run that was submitted, see [worker.Retry].
-func (a *program) resubmit(ctx context.Context, r engine.ForkRequest, quiet bool) (run persistence.Run, job persistence.Job, done bool, err error) {
+func (a *program) resubmit(ctx context.Context, r engine.ForkRequest, quiet bool) (run persistence.Run,
+	job persistence.Job, done bool, err error,
+) {
 	e, err := a.engine()
 	if err != nil {
 		return run, job, true, err

@@ -39,7 +39,8 @@ and resume. Reading the damaged events themselves still reports it, and export r
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSweep(cmd.Context(), a, o) },
 	}
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and do nothing")
-	cmd.Flags().BoolVar(&o.unowned, "unowned", false, "also interrupt runs of little-loops without a recorded pid, if you know that they are dead")
+	cmd.Flags().BoolVar(&o.unowned, "unowned", false, "also interrupt runs of little-loops without a recorded pid, "+
+		"if you know that they are dead")
 	cmd.Flags().BoolVar(&o.wake, "wake", false, "have parked runs continue that can, parked again where they wait")
 	cmd.Flags().StringVar(&o.accept, "accept-damage", "", "only accept what is damaged of the record of `RUN`")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
@@ -101,7 +102,8 @@ func runSweep(ctx context.Context, a *program, o sweepOptions) error {
 	}
 	// What was done is printed even if something else failed.
 	if o.json {
-		return errors.Join(err, terminal.WriteJSON(a.out, terminal.List(changes, func(c engine.Change) any { return view.Change(c) })))
+		return errors.Join(err,
+			terminal.WriteJSON(a.out, terminal.List(changes, func(c engine.Change) any { return view.Change(c) })))
 	}
 	for _, line := range trees {
 		terminal.SayLine(a.out, line)

@@ -16,7 +16,9 @@ var errUnread = errors.New("nobody reads on")
 // tail calls each for the events of a run after a number, and with follow for those that are still to come,
 // until the run ends or its reader is gone. With follow it calls stderr with what actions write to standard
 // error meanwhile; nil = that is not wanted.
-func (a *program) tail(ctx context.Context, f project.Finder, r persistence.Run, after uint64, follow bool, stderr func(file, text string), each func(fsm.Event)) error {
+func (a *program) tail(ctx context.Context, f project.Finder, r persistence.Run, after uint64, follow bool,
+	stderr func(file, text string), each func(fsm.Event),
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	in := project.Follower{Store: f.Store, ID: r.ID, After: after, Stderr: stderr}

@@ -36,11 +36,19 @@ With --stdin the action is not run: FILE is taken as its output, and --exit-code
 
 A state whose action is a prompt, or whose verdict is that of a judge, uses your account, and the agent may change files:
 this needs --yes.` + exitHelpOf(
-			exitMeaning{Code: exitOK, Text: "all cases passed; a state was done, whatever the verdict, unless it is error"},
+			exitMeaning{
+				Code: exitOK,
+				Text: "all cases passed; a state was done, whatever the verdict, unless it is error",
+			},
 			exitMeaning{Code: exitFailed, Text: "a case failed; the verdict of a state is error, or there is none"},
-			exitMeaning{Code: exitUsage, Text: "bad command line, or --yes is missing"}, exitMeaning{Code: exitInvalid, Text: "a file of tests or its loop is not valid"},
-			exitMeaning{Code: exitNotFound, Text: "no such loop, or no file of tests"}, exitMeaning{Code: exitUntrusted, Text: "others wrote the loop, and you have not seen it yet"}, exitMeaning{Code: exitHangup, Text: "stopped by SIGHUP"}, exitMeaning{Code: exitInterrupted, Text: "stopped by SIGINT (Ctrl-C)"},
-			exitMeaning{Code: exitQuit, Text: "stopped by SIGQUIT (Ctrl-\\)"}, exitMeaning{Code: exitTerminated, Text: "stopped by SIGTERM"}),
+			exitMeaning{Code: exitUsage, Text: "bad command line, or --yes is missing"},
+			exitMeaning{Code: exitInvalid, Text: "a file of tests or its loop is not valid"},
+			exitMeaning{Code: exitNotFound, Text: "no such loop, or no file of tests"},
+			exitMeaning{Code: exitUntrusted, Text: "others wrote the loop, and you have not seen it yet"},
+			exitMeaning{Code: exitHangup, Text: "stopped by SIGHUP"},
+			exitMeaning{Code: exitInterrupted, Text: "stopped by SIGINT (Ctrl-C)"},
+			exitMeaning{Code: exitQuit, Text: "stopped by SIGQUIT (Ctrl-\\)"},
+			exitMeaning{Code: exitTerminated, Text: "stopped by SIGTERM"}),
 		Example: `  loops test
   loops test fix --junit report.xml
   loops test --record fix-20261130T101500-9c1e
@@ -77,7 +85,10 @@ this needs --yes.` + exitHelpOf(
 			case flags.Changed("exit-code") && o.Stdin == "":
 				return usageError{"--exit-code goes with --stdin: otherwise the action has one of its own", see}
 			case o.ExitCode < -64 || o.ExitCode > 255:
-				return usageError{fmt.Sprintf("--exit-code %d: expected a number from 0 to 255, or the negative number of a signal", o.ExitCode), see}
+				return usageError{
+					fmt.Sprintf("--exit-code %d: expected a number from 0 to 255, or the negative number of a signal",
+						o.ExitCode), see,
+				}
 			}
 			if err := checkAgents(&o.Agents, cmd); err != nil {
 				return err

@@ -34,7 +34,9 @@ lists the waiters and removes one. The locks of a run whose process died are rel
 
 // helpBackground is about runs in processes of their own.
 func helpBackground() *cobra.Command {
-	return &cobra.Command{Use: "background", Short: "Runs in a process of their own", Long: `With --background a run has a
+	return &cobra.Command{
+		Use: "background", Short: "Runs in a process of their own",
+		Long: `With --background a run has a
 process and a session of its own, which no terminal ends. The command returns with 0 when the
 run is on record, and prints its id: as a JSON object with --json, alone with --quiet. If the run cannot start, the
 command says why and exits as the run would have.
@@ -44,12 +46,15 @@ for its turn, and the command returns with 0 and its place in the queue.
 
   loops attach RUN    follow it
   loops watch         follow all runs on one screen
-  loops stop RUN      stop it, so that it can be resumed`}
+  loops stop RUN      stop it, so that it can be resumed`,
+	}
 }
 
 // helpEnvironment is about variables of the environment. A test of the commands finds those that it lacks.
 func helpEnvironment() *cobra.Command {
-	return &cobra.Command{Use: "environment", Short: "Environment variables that loops reads and sets", Long: `Environment
+	return &cobra.Command{
+		Use: "environment", Short: "Environment variables that loops reads and sets",
+		Long: `Environment
 variables that loops reads. A flag wins over the variable, and the variable over files of settings ("loops
 help config").
 
@@ -87,7 +92,8 @@ Environment variables that actions get:
   LOOPS_ITEM, LOOPS_ITEM_...     the item of a state with for_each; also under its name (as), with _INDEX and _COUNT
   ..._FILE                       in place of one that is too long: a file that holds it
   LOOPS_NOTIFY_...               what notifications tell, of their commands only: see loops notify --help
-  LOOPS_ACTION, LOOPS_ANCESTORS  for loops itself: which action a process belongs to, and inside which runs it is`}
+  LOOPS_ACTION, LOOPS_ANCESTORS  for loops itself: which action a process belongs to, and inside which runs it is`,
+	}
 }
 
 // helpIDs is about how runs are named.

@@ -127,7 +127,8 @@ func (b branch) grow(a *program, root *cobra.Command) {
 		a.addStore(cmd)
 	}
 	if b.runs == looks {
-		cmd.Flags().BoolVar(&a.allProjects, "all-projects", false, "look at the runs of all projects that record in the same database")
+		cmd.Flags().BoolVar(&a.allProjects, "all-projects", false,
+			"look at the runs of all projects that record in the same database")
 	}
 	root.AddCommand(cmd)
 }

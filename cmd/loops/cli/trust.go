@@ -65,7 +65,8 @@ func runTrust(ctx context.Context, a *program, o trustOptions, args []string) er
 		return view.PrintTrusted(a.page(), all, o.json)
 	}
 	if id, _ := a.getenv(engine.EnvRunID); id != "" && !o.dryRun {
-		return failure(engine.Untrusted, "an action of a run (%s) cannot say which loops are trusted; do it in a shell of your own", id)
+		return failure(engine.Untrusted, "an action of a run (%s) cannot say which loops are trusted; do it in a "+
+			"shell of your own", id)
 	}
 	if o.forget != "" {
 		return a.forgetTrust(ctx, p, o)

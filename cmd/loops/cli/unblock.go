@@ -24,10 +24,12 @@ shows it. loops serve, loops schedule and loops sweep --wake ask an agent every 
 		Args: arguments(1, 1, "NAME, what runs were suspended by"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ask(func(s *app.Service) error {
-				return s.PrintUnblocked(cmd.Context(), args[0], asJSON, func(ctx context.Context, request engine.Request) error {
-					_, err := (&served{app: a}).beginDetached(ctx, request, []string{"resume", request.Resume.Run, "--park"})
-					return err
-				})
+				return s.PrintUnblocked(cmd.Context(), args[0], asJSON,
+					func(ctx context.Context, request engine.Request) error {
+						_, err := (&served{app: a}).beginDetached(ctx, request,
+							[]string{"resume", request.Resume.Run, "--park"})
+						return err
+					})
 			})
 		},
 	}

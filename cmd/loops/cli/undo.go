@@ -30,9 +30,17 @@ see --files of loops fork.
 
 A run that is running is refused, and so is one whose files differ from its last snapshot, because others may have changed them:
 undo names them, and --force takes these changes back as well.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "the files are as they were, or were so before"}, exitMeaning{Code: exitFailed, Text: "files cannot be read or written, or git failed"},
-				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "no such run, its files were not kept, or its work tree is gone; nothing was changed"},
-				exitMeaning{Code: exitConflict, Text: "a run is running, or files were changed since and --force is missing; nothing was changed"},
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "the files are as they were, or were so before"},
+				exitMeaning{Code: exitFailed, Text: "files cannot be read or written, or git failed"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{
+					Code: exitNotFound,
+					Text: "no such run, its files were not kept, or its work tree is gone; nothing was changed",
+				},
+				exitMeaning{
+					Code: exitConflict,
+					Text: "a run is running, or files were changed since and --force is missing; nothing was changed",
+				},
 				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops undo fix --dry-run
   loops undo fix --to 3
@@ -42,7 +50,8 @@ undo names them, and --force takes these changes back as well.` +
 		RunE: func(cmd *cobra.Command, args []string) error { return runUndo(cmd.Context(), a, o, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.to, "to", engine.UndoStart, "go back to `STEP`, as history shows it: before it, or with :after after it; or start, last (after the last action), found (before the last undo)")
+	flags.StringVar(&o.to, "to", engine.UndoStart, "go back to `STEP`, as history shows it: before it, or with "+
+		":after after it; or start, last (after the last action), found (before the last undo)")
 	flags.BoolVarP(&o.force, "force", "f", false, "take back as well what was changed since the last snapshot")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would change, and change nothing")
 	flags.BoolVar(&o.list, "list", false, "print the snapshots that there are, and change nothing")

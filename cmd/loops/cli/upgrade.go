@@ -28,7 +28,8 @@ func newUpgradeCommand(a *program) *cobra.Command {
 		Long: `upgrade --check compares this program with the newest release, and tells how to install that. It reads one small file,
 latest.json, from the folder or URL that --from or the setting upgrade.from names; without one it reads nothing. It never
 downloads or replaces a program: install.sh of the release and package managers do.` + exitHelpOf(
-			exitMeaning{Code: exitOK, Text: "it was found out, whatever the answer"}, exitMeaning{Code: exitFailed, Text: "the release could not be read"},
+			exitMeaning{Code: exitOK, Text: "it was found out, whatever the answer"},
+			exitMeaning{Code: exitFailed, Text: "the release could not be read"},
 			exitMeaning{Code: exitUsage, Text: "bad command line, or nothing says where releases are"}),
 		Example: `  loops upgrade --check --from https://example.org/loops
   loops upgrade --check --json | jq .newer`,
@@ -41,7 +42,8 @@ downloads or replaces a program: install.sh of the release and package managers 
 		},
 	}
 	cmd.Flags().BoolVar(&o.check, "check", false, "compare with the newest release")
-	cmd.Flags().StringVar(&o.from, "from", "", "a `FOLDER` or URL with the files of a release (default: the setting upgrade.from)")
+	cmd.Flags().StringVar(&o.from, "from", "", "a `FOLDER` or URL with the files of a release (default: the setting "+
+		"upgrade.from)")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print one JSON object")
 	return cmd
 }
@@ -62,7 +64,8 @@ func runUpgrade(ctx context.Context, a *program, o upgradeOptions) error {
 		from = filepath.Join(p.Cwd, from)
 	}
 	if from == "" {
-		return usageError{"nothing says where releases are: give --from FOLDER|URL, or set upgrade.from in the settings", "loops upgrade --help"}
+		return usageError{"nothing says where releases are: give --from FOLDER|URL, or set upgrade.from " +
+			"in the settings", "loops upgrade --help"}
 	}
 	ctx, stop := signal.NotifyContext(ctx, signalEnds...)
 	defer stop()
@@ -73,7 +76,10 @@ func runUpgrade(ctx context.Context, a *program, o upgradeOptions) error {
 	current := buildVersion()
 	newer, known := r.Newer(current)
 	if o.json {
-		o := api.Release{Version: current, Latest: r.Version, Date: r.Date.Format(time.RFC3339), URL: api.Text(r.URL), From: from}
+		o := api.Release{
+			Version: current, Latest: r.Version, Date: r.Date.Format(time.RFC3339), URL: api.Text(r.URL),
+			From: from,
+		}
 		if known {
 			o.Newer = &newer
 		}
@@ -85,9 +91,11 @@ func runUpgrade(ctx context.Context, a *program, o upgradeOptions) error {
 	}
 	switch {
 	case !known:
-		terminal.SayLine(a.out, "This program was built from source, "+current+"; the newest release is "+r.Version+", in "+where+".")
+		terminal.SayLine(a.out, "This program was built from source, "+current+"; the newest release is "+r.Version+
+			", in "+where+".")
 	case newer:
-		terminal.SayLine(a.out, "loops "+r.Version+" of "+r.Date.Format(time.DateOnly)+" is newer than this program, "+current+".")
+		terminal.SayLine(a.out, "loops "+r.Version+" of "+r.Date.Format(time.DateOnly)+
+			" is newer than this program, "+current+".")
 		terminal.SayLine(a.out, "Install it with install.sh or the packages in "+where+".")
 	default:
 		terminal.SayLine(a.out, "loops "+current+" is the newest release.")

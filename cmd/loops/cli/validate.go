@@ -46,7 +46,11 @@ workflow commands, which show as notes in a pull request.` + exitHelpOf(
 			exitMeaning{Code: exitOK, Text: "no loop has an error; there may be warnings"},
 			exitMeaning{Code: exitFailed, Text: "the answer could not be written out"},
 			exitMeaning{Code: exitUsage, Text: "bad command line"},
-			exitMeaning{Code: exitInvalid, Text: "a loop has errors (with --strict: or warnings), its file cannot be read, or config.yaml or prices.yaml has mistakes"},
+			exitMeaning{
+				Code: exitInvalid,
+				Text: "a loop has errors (with --strict: or warnings), its file cannot be read, or config.yaml or " +
+					"prices.yaml has mistakes",
+			},
 			exitMeaning{Code: exitNotFound, Text: "no such loop, file or folder, or no loop in it"}),
 		Example: `  loops validate
   loops validate fix drafts/new.yaml
@@ -57,12 +61,18 @@ workflow commands, which show as notes in a pull request.` + exitHelpOf(
 			o.names = args
 			if o.json {
 				if cmd.Flags().Changed("format") && o.format != "json" {
-					return usageError{"--json and --format " + o.format + " exclude each other", "loops validate --help"}
+					return usageError{
+						"--json and --format " + o.format + " exclude each other",
+						"loops validate --help",
+					}
 				}
 				o.format = "json"
 			}
 			if !slices.Contains(formats, o.format) {
-				return usageError{fmt.Sprintf("--format %q: expected text, json, sarif or github", o.format), "loops validate --help"}
+				return usageError{
+					fmt.Sprintf("--format %q: expected text, json, sarif or github", o.format),
+					"loops validate --help",
+				}
 			}
 			return runValidate(a, o)
 		},
@@ -103,7 +113,8 @@ func runValidate(a *program, o validateOptions) error {
 		return err
 	}
 	if err := r.Write(a.page(), p, app.FindingsOutput{
-		Format: o.format, Root: a.sourceRoot(p), Version: buildVersion(), Render: func(problems []fsm.Problem) string { return a.render(p, problems) },
+		Format: o.format, Root: a.sourceRoot(p), Version: buildVersion(),
+		Render: func(problems []fsm.Problem) string { return a.render(p, problems) },
 	}); err != nil {
 		return err
 	}

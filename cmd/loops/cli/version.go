@@ -52,7 +52,10 @@ func versionObject(v, platform string) api.VersionInfo {
 			modules = append(modules, api.Module{Path: m.Path, Version: m.Version, Sum: m.Sum})
 		}
 	}
-	return api.VersionInfo{Version: v, Commit: api.Text(at), Date: api.Text(when), Go: runtime.Version(), Platform: platform, Modules: modules}
+	return api.VersionInfo{
+		Version: v, Commit: api.Text(at), Date: api.Text(when), Go: runtime.Version(),
+		Platform: platform, Modules: modules,
+	}
 }
 
 func setting(info *debug.BuildInfo, key string) string {

@@ -76,9 +76,10 @@ func (a *program) viewOf(v viewFlags) live.View {
 	colour := a.coloured(a.Out)
 	view := live.View{Quiet: v.quiet, Verbose: v.verbose, Paint: terminal.Paint(colour), Clear: v.clears}
 	if v.diagrams != "" {
-		view.Draw = live.Diagrams(cmp.Or(terminal.Columns(a.Out, a.getenv), graphColumns), colour, func(id persistence.ID) *fsm.Loop {
-			return app.LoopOf(context.Background(), a.project, id)
-		})
+		view.Draw = live.Diagrams(cmp.Or(terminal.Columns(a.Out, a.getenv), graphColumns), colour,
+			func(id persistence.ID) *fsm.Loop {
+				return app.LoopOf(context.Background(), a.project, id)
+			})
 	}
 	return view
 }

@@ -33,7 +33,9 @@ func (a *program) newGitHubPrinter(v viewFlags) live.Printer {
 		Summarize: func(id persistence.ID, o fsm.Outcome, next string) error {
 			return a.faceOf(context.Background(), id, &o, func(r *report.Suite, run report.Run) error {
 				run.Next = next
-				return a.appendTo(envSummary, mostSummary, func(w io.Writer, room int) error { return r.Markdown(w, run, room) })
+				return a.appendTo(envSummary, mostSummary, func(w io.Writer, room int) error {
+					return r.Markdown(w, run, room)
+				})
 			})
 		},
 		Output: func(write func(io.Writer) error) error {
@@ -52,7 +54,8 @@ func (a *program) leaveJob(cmd *cobra.Command, message string) {
 	switch {
 	case a.endJob != nil:
 		a.endJob(message)
-	case message != "" && format != nil && format.Value.String() == "github" && slices.Contains([]string{"run", "resume", "retry", "fork"}, cmd.Name()):
+	case message != "" && format != nil && format.Value.String() == "github" &&
+		slices.Contains([]string{"run", "resume", "retry", "fork"}, cmd.Name()):
 		fmt.Fprintln(a.Out, live.JobNote(message))
 	}
 }

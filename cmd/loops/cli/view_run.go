@@ -27,7 +27,8 @@ func (p *costPrinter) Header(h live.Header) {
 func (p *costPrinter) Finish(o fsm.Outcome, resume string) {
 	p.Printer.Finish(o, resume)
 	if err := p.write(context.Background()); err != nil {
-		p.Note("loops: the costs could not be written: " + oneLine(err) + "; to see them: " + p.a.command("cost", string(p.id)))
+		p.Note("loops: the costs could not be written: " + oneLine(err) + "; to see them: " +
+			p.a.command("cost", string(p.id)))
 	}
 }
 
@@ -50,5 +51,7 @@ func (p *costPrinter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.a.writeFile(pr, p.file, func(w io.Writer) error { return terminal.WriteJSON(w, terminal.NewCostReport(sheet)) })
+	return p.a.writeFile(pr, p.file, func(w io.Writer) error {
+		return terminal.WriteJSON(w, terminal.NewCostReport(sheet))
+	})
 }

@@ -48,10 +48,18 @@ Keys (? shows all of them):
 
 It needs no colours. In a locale without UTF-8 the screen is ASCII. Where the output is no terminal, or TERM is dumb, it
 prints a line for each change, until no run is running or queued. --once prints a line for each run, and ends.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "left by q, or no run is running any more"}, exitMeaning{Code: exitFailed, Text: "the terminal cannot be used, or the answer could not be written out"},
-				exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"}, exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"},
-				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}, exitMeaning{Code: exitHangup, Text: "the terminal went away"},
-				exitMeaning{Code: exitInterrupted, Text: "Ctrl-C, where lines are printed"}, exitMeaning{Code: exitQuit, Text: "Ctrl-\\"}, exitMeaning{Code: exitTerminated, Text: "ended by SIGTERM"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "left by q, or no run is running any more"},
+				exitMeaning{
+					Code: exitFailed,
+					Text: "the terminal cannot be used, or the answer could not be written out",
+				},
+				exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"},
+				exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"},
+				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"},
+				exitMeaning{Code: exitHangup, Text: "the terminal went away"},
+				exitMeaning{Code: exitInterrupted, Text: "Ctrl-C, where lines are printed"},
+				exitMeaning{Code: exitQuit, Text: "Ctrl-\\"},
+				exitMeaning{Code: exitTerminated, Text: "ended by SIGTERM"}),
 		Example: `  loops watch
   loops watch fix
   loops watch --once
@@ -60,7 +68,8 @@ prints a line for each change, until no run is running or queued. --once prints 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = firstOf(args)
 			if o.interval < watchLeast || o.interval > watchMost {
-				return usageError{fmt.Sprintf("--interval %s: expected a time from %s to %s, such as 2s", o.interval, humanize.Duration(watchLeast), "1h"), cmd.CommandPath() + " --help"}
+				return usageError{fmt.Sprintf("--interval %s: expected a time from %s to %s, such as 2s", o.interval,
+					humanize.Duration(watchLeast), "1h"), cmd.CommandPath() + " --help"}
 			}
 			return runWatch(cmd.Context(), a, o)
 		},
@@ -68,7 +77,8 @@ prints a line for each change, until no run is running or queued. --once prints 
 	flags := cmd.Flags()
 	flags.BoolVar(&o.once, "once", false, "print the status of the runs once")
 	flags.BoolVarP(&o.json, "json", "j", false, "print lines, each a JSON object, also on a terminal")
-	flags.DurationVar(&o.interval, "interval", watchInterval, "`TIME` between two looks at the runs; a look that takes long has a longer rest")
+	flags.DurationVar(&o.interval, "interval", watchInterval,
+		"`TIME` between two looks at the runs; a look that takes long has a longer rest")
 	return cmd
 }
 
@@ -106,7 +116,10 @@ func runWatch(ctx context.Context, a *program, o watchOptions) error {
 		case <-ctx.Done():
 		}
 	}()
-	err = l.Print(ctx, watch.MonitorLines{Name: o.name, Once: o.once, JSON: o.json, Interval: o.interval, Out: a.out, Err: a.Err})
+	err = l.Print(ctx, watch.MonitorLines{
+		Name: o.name, Once: o.once, JSON: o.json, Interval: o.interval, Out: a.out,
+		Err: a.Err,
+	})
 	// err may be of a call to the store that the signal cut off
 	if stop, stopped := errors.AsType[*fsm.Stop](context.Cause(ctx)); stopped && err != nil {
 		return endedBy(stop.Signal)
@@ -118,7 +131,8 @@ func runWatch(ctx context.Context, a *program, o watchOptions) error {
 func (a *program) board(l *watch.Monitor, o watchOptions, signals <-chan os.Signal) watch.ScreenOptions {
 	f, _ := terminal.Terminal(a.Out)
 	return watch.ScreenOptions{
-		First: l.First(), Interval: o.interval, ASCII: terminal.OnlyASCII(a.getenv), Colour: a.coloured(a.Out), Terminal: f, Signals: signals,
+		First: l.First(), Interval: o.interval, ASCII: terminal.OnlyASCII(a.getenv), Colour: a.coloured(a.Out),
+		Terminal: f, Signals: signals,
 		Explain: func(err error) string { _, text := explain(err); return text },
 	}
 }
@@ -129,7 +143,8 @@ func (a *program) watchExit(err error) error {
 		return endedBy(signalName(stop.Signal))
 	}
 	if none, ok := errors.AsType[*watch.ScreenError](err); ok {
-		return failure(engine.Failed, "the terminal cannot be used: %v; loops watch --once, or a pipe, prints lines", none.Err)
+		return failure(engine.Failed, "the terminal cannot be used: %v; loops watch --once, or a pipe, prints lines",
+			none.Err)
 	}
 	if errors.Is(err, watch.ErrGone) {
 		return endedBy("SIGHUP")

@@ -72,7 +72,10 @@ func (l watchScreen) serve(ctx context.Context, c watch.Command) (done watch.Don
 		a.out.Flush()
 		return watch.Done{Page: printed.String()}, nil
 	}
-	given, err := s.Answer(ctx, c.Run, engine.Answer{Choice: c.Text, Address: c.Question, From: l.app.sender(), Known: l.app.identity(), Fields: c.Fields, Confirmed: true})
+	given, err := s.Answer(ctx, c.Run, engine.Answer{
+		Choice: c.Text, Address: c.Question, From: l.app.sender(),
+		Known: l.app.identity(), Fields: c.Fields, Confirmed: true,
+	})
 	if err != nil {
 		return done, a.spoken(err, &said)
 	}
@@ -84,7 +87,9 @@ func (l watchScreen) serve(ctx context.Context, c watch.Command) (done watch.Don
 // Show has the log of a run in $PAGER, or its loop in $VISUAL or $EDITOR.
 func (l watchScreen) Show(ctx context.Context, c watch.Command, onTerminal *os.File) error {
 	programs := watch.Programs{
-		Dir: l.app.Dir, Env: l.app.Env, Terminal: onTerminal, Give: l.jobs.Give, Stopped: func() { l.jobs.Stop(os.Getpid()) },
+		Dir: l.app.Dir, Env: l.app.Env, Terminal: onTerminal, Give: l.jobs.Give, Stopped: func() {
+			l.jobs.Stop(os.Getpid())
+		},
 	}
 	if c.Verb == watch.Edit {
 		path, err := l.Project.Resolve(c.Text)
@@ -137,5 +142,6 @@ func (l watchScreen) command(ctx context.Context, c watch.Command) (string, erro
 
 // commandKinds are what the keys ask for.
 var commandKinds = map[watch.Verb]persistence.CommandKind{
-	watch.Stop: persistence.CommandStop, watch.Pause: persistence.CommandPause, watch.Unpause: persistence.CommandUnpause, watch.Retry: persistence.CommandWake,
+	watch.Stop: persistence.CommandStop, watch.Pause: persistence.CommandPause,
+	watch.Unpause: persistence.CommandUnpause, watch.Retry: persistence.CommandWake,
 }

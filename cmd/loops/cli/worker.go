@@ -87,7 +87,8 @@ func (a *program) workerMetrics(p *project.Project, o workerOptions) *web.Worker
 		return p.Everywhere(), nil
 	}
 	return &web.WorkerMetrics{
-		Project: web.Project{Name: filepath.Base(p.Dir), Again: again}, Listen: o.metrics, Queue: o.Queue, Has: o.Carried.Has, At: o.Carried.At,
+		Project: web.Project{Name: filepath.Base(p.Dir), Again: again}, Listen: o.metrics, Queue: o.Queue,
+		Has: o.Carried.Has, At: o.Carried.At,
 		Getenv: a.getenv, Say: func(line string) { o.Say("%s", line) },
 	}
 }

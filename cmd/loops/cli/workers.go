@@ -47,7 +47,9 @@ worker that is heard of ends within two seconds; one that is frozen does when it
 			}
 			asked, err := worker.Drain(cmd.Context(), p, args, cmp.Or(a.sender(), "a user"))
 			if asJSON {
-				return errors.Join(terminal.WriteJSON(a.out, terminal.List(asked, func(id string) any { return api.Drained{ID: id} })), a.refused(err))
+				return errors.Join(
+					terminal.WriteJSON(a.out,
+						terminal.List(asked, func(id string) any { return api.Drained{ID: id} })), a.refused(err))
 			}
 			for _, id := range asked {
 				terminal.SayLine(a.out, "Worker "+id+" is asked to end.")

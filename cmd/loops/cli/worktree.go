@@ -45,9 +45,11 @@ func (f *flagWorkTree) Set(branch string) error {
 
 // Add adds the flags.
 func (f *flagWorkTree) Add(flags *pflag.FlagSet) {
-	flags.Var(f, "worktree", "run the actions in a work tree of git: of a new branch from HEAD, or of `BRANCH`, which is made if need be")
+	flags.Var(f, "worktree", "run the actions in a work tree of git: of a new branch from HEAD, or of `BRANCH`, "+
+		"which is made if need be")
 	flags.Lookup("worktree").NoOptDefVal = newBranch
-	flags.StringVar(&f.end, "worktree-end", "", "what becomes of the work tree at the end: `HOW` is keep (if there is something in it; the default), merge (what was committed, if the run succeeds) or discard")
+	flags.StringVar(&f.end, "worktree-end", "", "what becomes of the work tree at the end: `HOW` is keep (if there "+
+		"is something in it; the default), merge (what was committed, if the run succeeds) or discard")
 }
 
 // Request is what the flags ask for.

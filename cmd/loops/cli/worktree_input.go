@@ -28,9 +28,13 @@ func (a *program) checkTreeInput(ctx context.Context, o *runOptions) error {
 	word := quote(*o.input)
 	switch {
 	case is:
-		return usageError{fmt.Sprintf("--worktree %s: the branch comes behind a =: --worktree=%s; if %s is the INPUT, put it before --worktree", word, word, word), "loops run --help"}
+		return usageError{
+			fmt.Sprintf("--worktree %s: the branch comes behind a =: --worktree=%s; if %s is the INPUT, put it "+
+				"before --worktree", word, word, word), "loops run --help",
+		}
 	case !o.view.quiet && !strings.ContainsAny(*o.input, " \t\n{"):
-		terminal.Say(a.Err, "loops: %s is the INPUT; the branch of a work tree comes behind a =: --worktree=%s\n", word, word)
+		terminal.Say(a.Err, "loops: %s is the INPUT; the branch of a work tree comes behind a =: --worktree=%s\n",
+			word, word)
 	}
 	return nil
 }

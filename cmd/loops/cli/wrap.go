@@ -29,7 +29,8 @@ func helpWrap(text string) string {
 			continue
 		}
 		column := lastColumn(lines[i])
-		for i++; i < len(lines) && column > indent(lines[from]) && indent(lines[i]) == column && !strings.HasPrefix(lines[i][column:], "->"); {
+		for i++; i < len(lines) && column > indent(lines[from]) && indent(lines[i]) == column &&
+			!strings.HasPrefix(lines[i][column:], "->"); {
 			i++
 		}
 		row := lines[from:i]
@@ -38,7 +39,8 @@ func helpWrap(text string) string {
 			continue
 		}
 		first := []rune(row[0])
-		fill(&b, string(first[:column]), strings.Repeat(" ", column), append([]string{string(first[column:])}, row[1:]...))
+		fill(&b, string(first[:column]), strings.Repeat(" ", column),
+			append([]string{string(first[column:])}, row[1:]...))
 	}
 	return b.String()
 }

@@ -48,7 +48,8 @@ func (vf *Files) Look() {
 	}
 }
 
-// Known returns how many files need no look before the next action gets them. tells is false where the system cannot tell.
+// Known returns how many files need no look before the next action gets them. tells is false where the system
+// cannot tell.
 func (vf *Files) Known() (n int, tells bool) {
 	vf.mu.Lock()
 	defer vf.mu.Unlock()
@@ -163,7 +164,8 @@ func (vf *Files) write(f *File, value string, open *[]*os.File) error {
 	if vf.changes == nil {
 		vf.folder, vf.changes = folder, disk.ChangesOf(dir)
 	}
-	st, err := disk.Replace(f.Path, func(w io.Writer) error { _, err := io.WriteString(w, value); return err }, 0o600, open)
+	st, err := disk.Replace(f.Path, func(w io.Writer) error { _, err := io.WriteString(w, value); return err }, 0o600,
+		open)
 	if err != nil {
 		return err
 	}

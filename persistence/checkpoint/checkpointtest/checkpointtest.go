@@ -44,7 +44,13 @@ func Run(t *testing.T, open func(t *testing.T) checkpoint.Store) {
 	for _, more := range []struct {
 		has   bool
 		cases []test
-	}{{isLog, logging}, {isReopener, reopening}, {isReopener && isLog, sharing}, {isDamager, damaging}, {isDamager && isLog, damagingLog}} {
+	}{
+		{isLog, logging},
+		{isReopener, reopening},
+		{isReopener && isLog, sharing},
+		{isDamager, damaging},
+		{isDamager && isLog, damagingLog},
+	} {
 		if more.has {
 			cases = slices.Concat(cases, more.cases)
 		}
@@ -73,14 +79,21 @@ func (t *T) log() checkpoint.Log { return t.S.(checkpoint.Log) }
 func full(run string, iteration int) *checkpoint.Checkpoint {
 	return &checkpoint.Checkpoint{
 		Meta: checkpoint.Meta{
-			Run: run, Agent: "writer", Caller: "ada", Channel: "#build", Parent: "r0", Prompt: "say <hello> & \"good-bye\"\n…", ModelTier: "large",
-			More: map[string]any{"guild": "makers", "agent_name": "ink", "limits": map[string]any{"hours": 1.5, "tools": []any{"go", nil}}},
+			Run: run, Agent: "writer", Caller: "ada", Channel: "#build", Parent: "r0",
+			Prompt: "say <hello> & \"good-bye\"\n…", ModelTier: "large",
+			More: map[string]any{
+				"guild": "makers", "agent_name": "ink",
+				"limits": map[string]any{"hours": 1.5, "tools": []any{"go", nil}},
+			},
 		},
 		Iteration: iteration,
 		Phases:    []string{"plan", "draft"},
-		Messages:  []json.RawMessage{[]byte(`{"role":"user","content":"a<b>&c\u2028"}`), []byte(`["block",1.50,1e400,null]`), []byte(`12345678901234567890`)},
-		Data:      json.RawMessage(`{"z":1,"a":{"b":[]}}`),
-		Seq:       7,
+		Messages: []json.RawMessage{
+			[]byte(`{"role":"user","content":"a<b>&c\u2028"}`),
+			[]byte(`["block",1.50,1e400,null]`), []byte(`12345678901234567890`),
+		},
+		Data: json.RawMessage(`{"z":1,"a":{"b":[]}}`),
+		Seq:  7,
 	}
 }
 

@@ -58,7 +58,10 @@ var logging = []test{
 	}},
 	{"an event comes back as it was", func(t *T) {
 		at := time.Date(2026, 11, 21, 10, 34, 5, 123456789, time.FixedZone("east", 3600))
-		e := checkpoint.Event{Time: at, Kind: "tool \"<x>\"\n", Data: json.RawMessage(`{"a":[1.0,"<\u2028>"],"crc32c":"x"}`)}
+		e := checkpoint.Event{
+			Time: at, Kind: "tool \"<x>\"\n",
+			Data: json.RawMessage(`{"a":[1.0,"<\u2028>"],"crc32c":"x"}`),
+		}
 		before := e.Seq
 		t.append("r1", e, checkpoint.Event{})
 		t.equal(e.Seq, before)
@@ -69,7 +72,8 @@ var logging = []test{
 			}
 			got = append(got, e)
 		}
-		if len(got) != 2 || !got[0].Time.Equal(at) || got[0].Time.Location() != time.UTC || got[0].Kind != e.Kind || string(got[0].Data) != string(e.Data) || got[0].Seq != 1 {
+		if len(got) != 2 || !got[0].Time.Equal(at) || got[0].Time.Location() != time.UTC || got[0].Kind != e.Kind ||
+			string(got[0].Data) != string(e.Data) || got[0].Seq != 1 {
 			t.Fatalf("%+v", got)
 		}
 		if d := time.Since(got[1].Time); d.Abs() > time.Hour || got[1].Seq != 2 || got[1].Data != nil {

@@ -49,7 +49,8 @@ var saving = []test{
 	}},
 	{"run ids are kept as they are", func(t *T) {
 		ids := []string{
-			"a", ".", "..", "../x", "a/b", `a\b`, "a%2Fb", "%", "a b", "ü", "~", ".hidden", "con", "previous.json", "lock",
+			"a", ".", "..", "../x", "a/b", `a\b`, "a%2Fb", "%", "a b", "ü", "~", ".hidden", "con", "previous.json",
+			"lock",
 			"new\nline", "nul\x00", strings.Repeat("x", 200), "*", "-rf",
 		}
 		for i, id := range ids {
@@ -92,12 +93,16 @@ var saving = []test{
 		t.holds(full("r1", 1))
 	}},
 	{"messages and data come back byte for byte", func(t *T) {
-		for _, raw := range []string{"{\n  \"a\": [ 1.0 ]\n\t}", `"<&>\u003c\u2028"`, "null", "1e400", `{"a":1,"a":2}`} {
+		for _, raw := range []string{
+			"{\n  \"a\": [ 1.0 ]\n\t}", `"<&>\u003c\u2028"`, "null", "1e400",
+			`{"a":1,"a":2}`,
+		} {
 			c := full("r1", 1)
 			c.Messages, c.Data = []json.RawMessage{[]byte(raw), []byte(raw)}, []byte(`{"of":`+raw+`}`)
 			t.save(c)
 			got := t.load("r1")
-			if string(got.Messages[0]) != raw || string(got.Messages[1]) != raw || string(got.Data) != `{"of":`+raw+`}` {
+			if string(got.Messages[0]) != raw || string(got.Messages[1]) != raw ||
+				string(got.Data) != `{"of":`+raw+`}` {
 				t.Errorf("got %q and %q, want %q", got.Messages, got.Data, raw)
 			}
 		}
@@ -121,7 +126,8 @@ var saving = []test{
 	{"a large checkpoint comes back", func(t *T) {
 		c := full("r1", 1)
 		for i := range 2000 {
-			c.Messages = append(c.Messages, json.RawMessage(fmt.Sprintf(`{"n":%d,"text":%q}`, i, strings.Repeat("word ", 400))))
+			c.Messages = append(c.Messages,
+				json.RawMessage(fmt.Sprintf(`{"n":%d,"text":%q}`, i, strings.Repeat("word ", 400))))
 		}
 		t.save(c)
 		t.holds(c)
@@ -207,7 +213,8 @@ var saving = []test{
 					if c, err := t.S.Load(ctx, own); err != nil || c.Iteration != i {
 						t.Errorf("load: %v, %+v", err, c)
 					}
-					if c, err := t.S.Load(ctx, "both"); err != nil || text(c.Messages) != text(full("both", 1).Messages) {
+					if c, err := t.S.Load(ctx, "both"); err != nil ||
+						text(c.Messages) != text(full("both", 1).Messages) {
 						t.Errorf("load: %v, %+v", err, c)
 					}
 					if _, err := t.S.ListInterrupted(ctx); err != nil {

@@ -122,7 +122,8 @@ func (d *Digests) cut() (record, body string) {
 	record = whole[:used+int(n)] //nolint:gosec // as above
 	d.rest = whole[len(record):]
 	body = record[used+4:]
-	if binary.LittleEndian.Uint32([]byte(record[used:used+4])) != crc32.Checksum(unsafe.Slice(unsafe.StringData(body), len(body)), table) {
+	if binary.LittleEndian.Uint32([]byte(record[used:used+4])) !=
+		crc32.Checksum(unsafe.Slice(unsafe.StringData(body), len(body)), table) {
 		body = ""
 	}
 	return record, body
@@ -195,7 +196,9 @@ func appendRecord(b []byte, name string, d Digest) []byte {
 // SaveDigests adds digests that were made since began to the file, instead of older ones. stamp returns the stamp
 // of a state file now. Names are those in the archive as [Index.Names] has them: what is not among them is dropped; ""
 // = it is not known which there are. If another process writes, or it cannot be written, nothing happens.
-func SaveDigests(path string, began time.Time, made map[string]Digest, names string, stamp func(name string) (disk.Stamp, bool)) {
+func SaveDigests(path string, began time.Time, made map[string]Digest, names string,
+	stamp func(name string) (disk.Stamp, bool),
+) {
 	f, err := disk.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return
@@ -234,7 +237,8 @@ func SaveDigests(path string, began time.Time, made map[string]Digest, names str
 		if old.name == name {
 			old.next()
 		}
-		if now, ok := stamp(name); ok && now == made[name].State && c.settled(append(made[name].Others, now)...) && there(name) && len(out) < mostDigests {
+		if now, ok := stamp(name); ok && now == made[name].State && c.settled(append(made[name].Others, now)...) &&
+			there(name) && len(out) < mostDigests {
 			out = appendRecord(out, name, made[name])
 		}
 	}
@@ -270,7 +274,8 @@ func Forget(path, name string) error {
 		return Drop(path)
 	}
 	defer disk.Release(f) //nolint:errcheck // what was not written is read again
-	for end := time.Now().Add(lockWait); disk.Flock(f, syscall.LOCK_EX|syscall.LOCK_NB) != nil; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(lockWait); disk.Flock(f, syscall.LOCK_EX|syscall.LOCK_NB) !=
+		nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			return Drop(path)
 		}

@@ -158,7 +158,10 @@ func (p *parser) take(n int64) string {
 }
 
 func (p *parser) stamp() disk.Stamp {
-	return disk.Stamp{Dev: uint64(p.number()), Ino: uint64(p.number()), Size: p.number(), Modified: p.number(), Changed: p.number()}
+	return disk.Stamp{
+		Dev: uint64(p.number()), Ino: uint64(p.number()), Size: p.number(), Modified: p.number(),
+		Changed: p.number(),
+	}
 }
 
 func appendStamp(b []byte, s disk.Stamp) []byte {
@@ -245,7 +248,8 @@ func (x *Index) with(c clock, news News, stamp func(string) (disk.Stamp, bool)) 
 	names, folder, listed := x.names, x.folder, x.listed
 	if l := news.Listing; l != nil {
 		names, folder, listed = "", disk.Stamp{}, false
-		if c.settled(l.Folder) && !slices.ContainsFunc(l.Names, func(n string) bool { return strings.Contains(n, "\n") }) {
+		if c.settled(l.Folder) &&
+			!slices.ContainsFunc(l.Names, func(n string) bool { return strings.Contains(n, "\n") }) {
 			names, folder, listed = strings.Join(l.Names, "\n")+"\n", l.Folder, true
 		}
 	}

@@ -76,7 +76,10 @@ func linesBackwards(f *os.File, each func([]byte) bool) error {
 	begun := false  // a line end was seen: what is after the last one is no line
 	for end := st.Size(); end > 0; {
 		if len(rest) > MostLine {
-			return &persistence.DamageError{File: f.Name(), Offset: -1, What: fmt.Sprintf("it has a line of more than %d bytes", MostLine)}
+			return &persistence.DamageError{
+				File: f.Name(), Offset: -1,
+				What: fmt.Sprintf("it has a line of more than %d bytes", MostLine),
+			}
 		}
 		start := max(0, end-max(tailBlock, int64(len(rest)))) // a long line is not copied again for every block
 		b := make([]byte, end-start, int(end-start)+len(rest))

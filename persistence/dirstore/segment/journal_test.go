@@ -82,16 +82,34 @@ func TestWhatIsBelieved(t *testing.T) {
 		{"a blank line", first + "\n" + second, "1 2", "2 1"},
 		{"line ends of another system", strings.ReplaceAll(first+second, "\n", "\r\n"), "1 2", "2 1"},
 		{"no end of the last line", first + strings.TrimSuffix(second, "\n"), "1", "1"},
-		{"a line that was changed", first + spoilt + summed(patch, 3), fmt.Sprintf("1 %d: the checksum of the line does not hold 3", len(first)), "3 1"},
-		{"a line that is missing", first + summed(patch, 3), fmt.Sprintf("1 %d: event 2 is missing 3", len(first)), "3 1"},
-		{"lines that are missing", first + summed(patch, 4), fmt.Sprintf("1 %d: events 2 to 3 are missing 4", len(first)), "4 1"},
-		{"a line that is there twice", first + second + second, fmt.Sprintf("1 2 %d: event 2 follows event 2", len(first+second)), "2 2 1"},
-		{"a line whose checksum is gone", first + unsummed(patch, 2), fmt.Sprintf("1 %d: the line has no checksum", len(first)), "1"},
+		{
+			"a line that was changed", first + spoilt + summed(patch, 3),
+			fmt.Sprintf("1 %d: the checksum of the line does not hold 3", len(first)), "3 1",
+		},
+		{
+			"a line that is missing", first + summed(patch, 3), fmt.Sprintf("1 %d: event 2 is missing 3", len(first)),
+			"3 1",
+		},
+		{
+			"lines that are missing", first + summed(patch, 4),
+			fmt.Sprintf("1 %d: events 2 to 3 are missing 4", len(first)), "4 1",
+		},
+		{
+			"a line that is there twice", first + second + second,
+			fmt.Sprintf("1 2 %d: event 2 follows event 2", len(first+second)), "2 2 1",
+		},
+		{
+			"a line whose checksum is gone", first + unsummed(patch, 2),
+			fmt.Sprintf("1 %d: the line has no checksum", len(first)), "1",
+		},
 		{"lines of little-loops before ours", unsummed(plain, 1) + summed(whole, 2), "1 2", "2 1"},
 		{"a batch without its memory", first + summed(plain, 2), "1", "1"},
 		{"output without memory", first + summed(output, 2), "1 2", "2 1"},
 		{"output of a batch without its memory", first + summed(plain, 2) + summed(output, 3), "1", "3 1"},
-		{"a batch of three lines", first + summed(plain, 2) + summed(output, 3) + summed(patch, 4), "1 2 3 4", "4 3 2 1"},
+		{
+			"a batch of three lines", first + summed(plain, 2) + summed(output, 3) + summed(patch, 4), "1 2 3 4",
+			"4 3 2 1",
+		},
 	} {
 		path := filepath.Join(t.TempDir(), "events.jsonl")
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
@@ -166,13 +184,18 @@ func TestIndex(t *testing.T) {
 		damage string // what is reported of it
 	}{
 		{"whole", func(*testing.T, string) error { return nil }, ""},
-		{"gone", func(_ *testing.T, dir string) error { return os.Remove(filepath.Join(dir, IndexName)) }, "it does not know 000001.jsonl"},
+		{
+			"gone", func(_ *testing.T, dir string) error { return os.Remove(filepath.Join(dir, IndexName)) },
+			"it does not know 000001.jsonl",
+		},
 		{"behind", func(t *testing.T, dir string) error {
 			return os.WriteFile(filepath.Join(dir, "000003.jsonl"), []byte(summed(whole, 5)), 0o600)
 		}, ""},
 		{"damaged", func(t *testing.T, dir string) error {
 			b, err := os.ReadFile(filepath.Join(dir, IndexName))
-			return errors.Join(err, os.WriteFile(filepath.Join(dir, IndexName), bytes.Replace(b, []byte(`"first":1`), []byte(`"first":2`), 1), 0o600))
+			return errors.Join(err,
+				os.WriteFile(filepath.Join(dir, IndexName),
+					bytes.Replace(b, []byte(`"first":1`), []byte(`"first":2`), 1), 0o600))
 		}, "damaged at byte 0"},
 	} {
 		dir := t.TempDir()

@@ -81,7 +81,8 @@ func Split(b []byte) Line {
 			if !full && !bytes.Equal(key, keyMemory) {
 				continue
 			}
-			if len(bytes.TrimSpace(b[comma+1:start])) > 0 || !bytes.HasPrefix(rest, []byte(": {")) || b[len(b)-1] != '}' {
+			if len(bytes.TrimSpace(b[comma+1:start])) > 0 || !bytes.HasPrefix(rest, []byte(": {")) ||
+				b[len(b)-1] != '}' {
 				continue
 			}
 			event := make([]byte, 0, comma+1)

@@ -8,10 +8,23 @@ func TestSplit(t *testing.T) {
 		{`{"event": "a"}`, `{"event": "a"}`, ``},
 		{`{"event": "a", "memory": {}}`, `{"event": "a"}`, `{}`},
 		{`{"event": "a", "memory_full": {"x": {"memory": {}}}}`, `{"event": "a"}`, `full {"x": {"memory": {}}}`},
-		{`{"event": "a", "x": {"y": 1, "memory": {}}, "z": 2}`, `{"event": "a", "x": {"y": 1, "memory": {}}, "z": 2}`, ``},
-		{`{"event": "a", "x": {"y": 1, "memory": {}}, "memory": {"b": "}"}}`, `{"event": "a", "x": {"y": 1, "memory": {}}}`, `{"b": "}"}`},
-		{`{"event": "a", "x": "\", \"memory\": {", "memory": {"k": "\"memory\""}}`, `{"event": "a", "x": "\", \"memory\": {"}`, `{"k": "\"memory\""}`},
-		{`{"event": "a", "x": "memory", "y": ["memory", {"memory": {}}]}`, `{"event": "a", "x": "memory", "y": ["memory", {"memory": {}}]}`, ``},
+		{
+			`{"event": "a", "x": {"y": 1, "memory": {}}, "z": 2}`,
+			`{"event": "a", "x": {"y": 1, "memory": {}}, "z": 2}`,
+			``,
+		},
+		{
+			`{"event": "a", "x": {"y": 1, "memory": {}}, "memory": {"b": "}"}}`,
+			`{"event": "a", "x": {"y": 1, "memory": {}}}`, `{"b": "}"}`,
+		},
+		{
+			`{"event": "a", "x": "\", \"memory\": {", "memory": {"k": "\"memory\""}}`,
+			`{"event": "a", "x": "\", \"memory\": {"}`, `{"k": "\"memory\""}`,
+		},
+		{
+			`{"event": "a", "x": "memory", "y": ["memory", {"memory": {}}]}`,
+			`{"event": "a", "x": "memory", "y": ["memory", {"memory": {}}]}`, ``,
+		},
 		{`{"event": "a", "memory": 3}`, `{"event": "a", "memory": 3}`, ``},
 		{`{"event": "a", "memory": {`, `{"event": "a", "memory": {`, ``},
 		{`"memory`, `"memory`, ``},

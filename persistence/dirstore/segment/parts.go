@@ -64,7 +64,8 @@ func Parts(dir string) (parts []Part, damage []string, err error) {
 				case err != nil:
 					damage = append(damage, p.Path+": "+disk.Reason(err))
 				case st.Size() != x.Bytes:
-					damage = append(damage, fmt.Sprintf("%s: it has %d bytes, %d were recorded", p.Path, st.Size(), x.Bytes))
+					damage = append(damage, fmt.Sprintf("%s: it has %d bytes, %d were recorded", p.Path, st.Size(),
+						x.Bytes))
 				default:
 					p.First, p.Last, p.Bytes, p.Whole, p.Indexed = x.First, x.Last, x.Bytes, x.Whole, true
 				}
@@ -106,7 +107,8 @@ func ReadIndex(path string) (index map[string]Part, damage []string) {
 	for line := range strings.Lines(string(b)) {
 		var p Part
 		err := json.Unmarshal([]byte(line), &p)
-		if again, _ := json.Marshal(p); err != nil || p.Sum != p.sum() || string(again)+"\n" != line || Number(p.Name) == 0 {
+		if again, _ := json.Marshal(p); err != nil || p.Sum != p.sum() || string(again)+"\n" != line ||
+			Number(p.Name) == 0 {
 			damage = append(damage, fmt.Sprintf("%s: damaged at byte %d; the parts are read without it", path, at))
 		} else {
 			index[p.Name] = p
