@@ -34,7 +34,7 @@ type Spent struct {
 // An Unsure counts prompts and judges whose cost is not known.
 type Unsure struct {
 	Count   int
-	Bounded int     // of these, those of which it is known what they cost at most
+	Bounded int     // how many of these have a known upper bound
 	USD     float64 // what these cost at most, beside what is known
 }
 

@@ -421,7 +421,7 @@ type Forecast struct {
 	Runs     int           `json:"runs" jsonschema:"that ended"`
 	Needed   int           `json:"needed" jsonschema:"below so many runs it is unknown"`
 	Unpriced int           `json:"unknown_costs" jsonschema:"runs whose cost is not known, which cost_usd leaves out"`
-	Bounded  int           `json:"bounded_costs" jsonschema:"of these, those of which it is known what they cost at most"`
+	Bounded  int           `json:"bounded_costs" jsonschema:"how many of these have a known upper bound"`
 	Most     *float64      `json:"max_cost_usd,omitempty" jsonschema:"the most that one of these can have cost"`
 	Uses     []ForecastUse `json:"uses"`
 }
