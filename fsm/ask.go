@@ -147,7 +147,11 @@ func (q *asker) put(a Action) (Result, error) {
 			}
 			continue
 		}
-		wait, err := e.judgeAgain(q.st, &res)
+		wait, err := e.judgeAgain(q.st, &res, func() {
+			if spentOn(res, q.most).Prompts > 0 { // it was not merely refused
+				q.givenUp(res)
+			}
+		})
 		if err != nil || !wait {
 			return res, err
 		}
@@ -218,7 +222,7 @@ func (q *asker) cutShort(res Result) {
 		Field{"judges", []any{q.account(true)}})
 }
 
-// givenUp counts what a judge used that another one takes over from: the verdict will be that of the other one.
+// givenUp counts what a judge used whose answer is no verdict: another one takes over, or it is asked again.
 func (q *asker) givenUp(res Result) {
 	if used := spentOn(res, q.most); used.Prompts == 0 && used.Unsure.Count == 0 {
 		return

@@ -213,15 +213,17 @@ func (e *Executor) climb(st *State, res *Result, why string) bool {
 	return true
 }
 
-// judgeAgain waits where the host of a judge is rate-limited. It reports false if the answer is to be taken as
-// it is. A resumed run asks at once, unless the circuit says that it is too early.
-func (e *Executor) judgeAgain(st *State, res *Result) (bool, error) {
+// judgeAgain waits where the host of a judge is rate-limited, after it called lost: the answer counts no more. It
+// reports false if the answer is to be taken as it is. A resumed run asks at once, unless the circuit says that it is
+// too early.
+func (e *Executor) judgeAgain(st *State, res *Result, lost func()) (bool, error) {
 	m := e.mem
 	if res.Reply == nil || res.Reply.Failure != FailRateLimited || !e.climb(st, res, WaitJudge) {
 		delete(m.RateLimits, st.Name)
 		return false, nil
 	}
 	e.tellCircuit(res.Reply.Host)
+	lost()
 	w := *m.Wait
 	e.sleep()
 	if e.halts() {
@@ -235,6 +237,9 @@ func (e *Executor) judgeAgain(st *State, res *Result) (bool, error) {
 	if waited := e.waitedFor(w); waited >= st.RateLimitMaxWait && w.Tier == tierLong && !e.woken ||
 		early && e.usedUp(needTime) != nil {
 		delete(m.RateLimits, st.Name)
+		r := *res.Reply
+		r.Usage, r.Cost = Usage{}, nil // they count already
+		res.Reply = &r
 		return false, nil
 	}
 	return true, nil

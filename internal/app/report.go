@@ -77,7 +77,7 @@ func ReportFacts(p *project.Project, store *project.Records, r persistence.Run, 
 	}
 	add("Elapsed", humanize.Duration(inspect.Elapsed(r)))
 	if total.Prompts+total.Judges > 0 {
-		add("Cost", fmt.Sprintf("%s, %s tokens, %s and %s", total.Text(), humanize.Tokens(total.Tokens()),
+		add("Cost", fmt.Sprintf("%s, %s tokens, %s and %s", total.Text(), total.TokenText(total.Tokens()),
 			humanize.Count(total.Prompts, "prompt"), humanize.Count(total.Judges, "judge")))
 	}
 	add("Recorded in", store.Name)

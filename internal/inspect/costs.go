@@ -42,7 +42,7 @@ type Cost struct {
 	Input, Output, CacheRead, CacheWrite int64
 	CostUSD                              float64
 	Unknown                              int     // prompts and judges whose cost is not known, or only a part of it
-	Bounded                              int     // of these, those of which it is known what they cost at most
+	Bounded                              int     // how many of these have a known upper bound
 	UnknownUSD                           float64 // what these cost at most beside CostUSD
 	Time                                 time.Duration
 }
@@ -330,3 +330,12 @@ func (l *Cost) Text() string {
 
 // Tokens is how many tokens were used, of every kind.
 func (l Cost) Tokens() int64 { return l.Input + l.Output + l.CacheRead + l.CacheWrite }
+
+// TokenText writes some of the tokens of a line. An agent that was asked used some: a line of agents without any does
+// not know them.
+func (l Cost) TokenText(n int64) string {
+	if l.Prompts+l.Judges > 0 && l.Tokens() == 0 {
+		return "-"
+	}
+	return humanize.Tokens(n)
+}

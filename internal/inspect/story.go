@@ -74,9 +74,12 @@ func (x *Story) WholeRun() {
 	}
 	if x.Path.Costs.Total.Asked() {
 		t := x.Path.Costs.Total
+		tokens := "an unknown number of"
+		if n := t.Tokens(); n > 0 {
+			tokens = humanize.Tokens(n)
+		}
 		add("%s and %s cost %s and used %s tokens.", humanize.Count(t.Prompts, "prompt"),
-			humanize.Count(t.Judges, "judge"), t.Text(),
-			humanize.Tokens(t.Tokens()))
+			humanize.Count(t.Judges, "judge"), t.Text(), tokens)
 	}
 	if x.Note != "" {
 		add("%s", x.Note)

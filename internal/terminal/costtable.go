@@ -32,8 +32,8 @@ func WriteCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 		}
 		SayRow(w,
 			pad(humanize.PlainLine(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges),
-			humanize.Tokens(l.Input), humanize.Tokens(l.Output),
-			humanize.Tokens(l.CacheRead+l.CacheWrite), l.Text(), humanize.Duration(l.Time), share, "")
+			l.TokenText(l.Input), l.TokenText(l.Output), l.TokenText(l.CacheRead+l.CacheWrite), l.Text(),
+			humanize.Duration(l.Time), share, "")
 	}
 	for _, name := range s.Order {
 		row(name, s.Line(name))
@@ -55,7 +55,7 @@ func WriteAgents(out io.Writer, a inspect.AgentCosts) error {
 	for _, c := range all {
 		Say(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", humanize.Dash(humanize.PlainLine(c.Host)),
 			humanize.Dash(humanize.PlainLine(c.Model)), c.Prompts, c.Judges,
-			humanize.Tokens(c.Tokens()), c.Text(), humanize.Duration(c.Time))
+			c.TokenText(c.Tokens()), c.Text(), humanize.Duration(c.Time))
 	}
 	return w.Flush()
 }

@@ -78,7 +78,7 @@ func (d *Comparison) Print(page *Page) error {
 		row("Cost", func(p *inspect.Path) string { return p.Costs.Total.Text() })
 		row("Tokens", func(p *inspect.Path) string {
 			t := p.Costs.Total
-			return humanize.Tokens(t.Tokens())
+			return t.TokenText(t.Tokens())
 		})
 	}
 	if err := w.Flush(); err != nil {

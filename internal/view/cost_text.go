@@ -104,7 +104,7 @@ func (page *Page) CostOfRuns(used []RunUse, loop string, since bool) error {
 		if all.CostUSD > 0 {
 			terminal.Say(page.Out, " (%.0f%%)", 100*waste.CostUSD/all.CostUSD)
 		}
-		terminal.Say(page.Out, ", %s tokens, %s\n", humanize.Tokens(waste.Tokens()), humanize.Duration(waste.Time))
+		terminal.Say(page.Out, ", %s tokens, %s\n", waste.TokenText(waste.Tokens()), humanize.Duration(waste.Time))
 	}
 	return nil
 }

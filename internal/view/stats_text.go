@@ -28,7 +28,7 @@ func (page *Page) PrintStats(s *inspect.Stats) error {
 	}
 	terminal.Say(page.Out, "Outcomes: %s\n", strings.Join(words, ", "))
 	if c := &s.Cost; c.Asked() {
-		terminal.Say(page.Out, "Cost: %s, %s tokens, %s\n", c.Text(), humanize.Tokens(c.Tokens()),
+		terminal.Say(page.Out, "Cost: %s, %s tokens, %s\n", c.Text(), c.TokenText(c.Tokens()),
 			humanize.Count(c.Prompts+c.Judges, "prompt"))
 	}
 	if err := terminal.WriteAgents(page.Out, s.Agents); err != nil {

@@ -308,7 +308,7 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 		t.Err = coloured(liveStderr(f, run))
 	}
 	if sheet.Total.Asked() {
-		t.Cost, t.Tokens = sheet.Total.Text(), humanize.Tokens(sheet.Total.Tokens())
+		t.Cost, t.Tokens = sheet.Total.Text(), sheet.Total.TokenText(sheet.Total.Tokens())
 	}
 	if inside {
 		t.Remembered = "What it changed is shown with step " + s.number + "."

@@ -267,7 +267,7 @@ func (s *Server) costPage(w http.ResponseWriter, r *http.Request) {
 	row := func(name, class string, c inspect.Cost) costRow {
 		one := costRow{
 			Name: cmp.Or(name, "not on record"), Class: class, Cost: c.Text(),
-			Tokens: humanize.Tokens(c.Tokens()), Asked: c.Prompts + c.Judges,
+			Tokens: c.TokenText(c.Tokens()), Asked: c.Prompts + c.Judges,
 		}
 		if sp.total.CostUSD > 0 && (c.CostUSD > 0 || c.Unknown == 0) {
 			one.Share = fmt.Sprintf("%.0f%%", 100*c.CostUSD/sp.total.CostUSD)
