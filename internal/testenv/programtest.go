@@ -18,10 +18,10 @@ var Pictures = flag.String("pictures", "", "folder for the pictures of the READM
 
 var buildDir string // "" = it was not built
 
-// Main runs the tests of a package for its TestMain, and returns the exit code. Six run at once unless
-// -parallel is given: most of them wait for processes that sleep, so six fit on two cores.
+// Main runs the tests of a package for its TestMain, and returns the exit code. Ten run at once unless
+// -parallel is given: most of them wait for processes that sleep, so ten fit on two cores.
 func Main(m *testing.M) int {
-	Parallel(6)
+	Parallel(10)
 	code := m.Run()
 	if sharedServer != nil {
 		_ = sharedServer.Remove()
