@@ -70,7 +70,7 @@ var Metrics = []Metric{
 	{
 		CostUSD, Counter, "{USD}",
 		[]string{"loop", "model"},
-		"US dollars of prompts and judges, as far as their cost is known.",
+		"US dollars of prompts and judges whose cost is known.",
 	},
 	{QueueLength, Gauge, "{run}", []string{"queue"}, "Runs that wait for files that other runs have; with queue, " +
 		"submitted runs that wait for a worker of it."},
