@@ -93,7 +93,7 @@ func TestOfferedWordsAreInTheUsage(t *testing.T) {
 			}
 			for _, w := range words {
 				if seen++; !strings.Contains(f.Usage, w) {
-					t.Errorf("%s --%s offers %s, of which its help says nothing: %s", cmd.CommandPath(), f.Name, w,
+					t.Errorf("%s --%s offers %s, which its help does not mention: %s", cmd.CommandPath(), f.Name, w,
 						f.Usage)
 				}
 			}

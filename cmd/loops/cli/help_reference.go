@@ -60,7 +60,7 @@ func helpNames(topic string) (names []string) {
 	return append(names, "all")
 }
 
-// helpTopicOf returns the topic of which a single word is a name, so that "help branches" and "help for_each"
+// helpTopicOf returns the topic that a single word names, so that "help branches" and "help for_each"
 // need not say it; "" = none.
 func helpTopicOf(args []string) string {
 	if len(args) != 1 {
