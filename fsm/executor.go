@@ -79,6 +79,7 @@ type Executor struct {
 	// none): what the visit came to is known by them
 	lastBefore *value.Map
 	outcome    string
+	undone     bool              // a guard put back what the visit changed
 	asking     int               // prompts and judges in flight, here and in what it runs
 	outer      string            // marks of the states this runs inside
 	dir        string            // where actions run, if not where those of the run do
@@ -344,7 +345,7 @@ func unknownState(name string) string { return fmt.Sprintf("there is no state %q
 func (e *Executor) enter(flushed bool) {
 	m := e.mem
 	resumed := m.Phase == PhaseActing
-	m.Phase, m.JustRouted, m.Result = PhaseActing, false, nil
+	m.Phase, m.JustRouted, m.Result, e.undone = PhaseActing, false, nil, false
 	e.announce(flushed, resumed)
 }
 
@@ -398,6 +399,9 @@ func (e *Executor) leave(st *State, d decision) {
 	}
 	m.Result, m.Answers, m.Asking, m.AskingMost, m.Awaiting, m.Decided = nil, nil, false, 0, nil, nil
 	m.Phase = PhaseActing // whatever ends the run now ended it in this state
+	if e.undone && !acts(st) {
+		m.Phase = PhasePending // in another visit: what runs inside is not told apart within one
+	}
 	if d.refused == "" {
 		m.Guard = nil // else the guard could not look, and does so when the run is resumed
 	}

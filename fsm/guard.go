@@ -302,6 +302,7 @@ func (e *Executor) guarded(st *State, b *breachError) decision {
 	m := e.mem
 	m.Guard, m.Items = nil, nil // what items that ended changed is gone: they are done again
 	m.forgetInside()
+	e.undone = true
 	files := make([]any, len(b.Files))
 	for i, f := range b.Files {
 		files[i] = f

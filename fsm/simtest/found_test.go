@@ -704,6 +704,33 @@ func TestFoundWithLimits(t *testing.T) {
 			90006366,
 		},
 		{
+			"items that a guard undid were done again with the addresses of before, after a hand-over, so that what " +
+				"they remembered was lost",
+			[]*Loop{
+				{Name: "l0", States: []*State{{Name: "s0", Keys: []string{
+					"loop: l1", "for_each: [x, y, z]", "parallel: 3", "on_error: done", guard,
+				}}}},
+				{Name: "l1", Keys: []string{memory}, States: []*State{{Name: "e0", Keys: []string{
+					"action: do it", "on_error: done", "remember: '${captured}'",
+				}}}},
+			},
+			nil,
+			80007370,
+		},
+		{
+			"the same of branches",
+			[]*Loop{
+				{Name: "l0", States: []*State{{Name: "s0", Keys: []string{
+					"parallel: {a: {loop: l1}, b: {loop: l1}, c: {loop: l1}}", "on_error: done", "on_no: done", guard,
+				}}}},
+				{Name: "l1", Keys: []string{memory}, States: []*State{{Name: "e0", Keys: []string{
+					"action: do it", "on_error: done", "remember: so",
+				}}}},
+			},
+			nil,
+			80007370,
+		},
+		{
 			"a run ended twice, as its time was up while a judge that is asked what to remember was rate-limited",
 			[]*Loop{{Name: "l0", Keys: []string{"timeout: 23", memory, "failover: {on: [suspended]}"}, States: []*State{
 				{Name: "s0", Keys: []string{"action: do it", "on_error: done", "remember: {judge: what}"}},
