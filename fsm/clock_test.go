@@ -30,7 +30,9 @@ func watched(cfg *fsm.Config) *user {
 		return u.hold
 	}
 	cfg.HeldBy = func() string { return "ada" }
+	spins := cfg.Changed
 	cfg.Changed = func() <-chan struct{} {
+		spins()
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		return u.changed

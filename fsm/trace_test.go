@@ -385,14 +385,16 @@ func spawn(_ context.Context, host, _, _ string) (int, error) {
 func config(loop *fsm.Loop, rec fsm.Recorder) (fsm.Config, *fake, context.Context) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f := &fake{stop: cancel}
-	return fsm.Config{
+	cfg := fsm.Config{
 		Loop: loop,
 		World: fsm.World{
 			Runner: f, Files: noFiles{}, Library: &children{}, MemoryUsed: memoryUsed(),
 			Random: func() float64 { return 0.5 }, Circuit: &circuit{}, Spawn: spawn,
 		},
 		Journal: fsm.Journal{Recorder: rec, Verify: true},
-	}, f, ctx
+	}
+	doesNotSpin(&cfg.Control)
+	return cfg, f, ctx
 }
 
 func show(events []fsm.Event) string {

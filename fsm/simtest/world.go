@@ -25,6 +25,10 @@ type World struct {
 	lib      shelf
 	plan     []Disturbance
 
+	// how often the run was stepped, and when that was last looked at
+	stepped   int
+	steppedAt time.Time
+
 	mu      sync.Mutex
 	begun   time.Time
 	events  []fsm.Event
@@ -263,6 +267,7 @@ func (w *World) config(n int) fsm.Config {
 			Changed: func() <-chan struct{} {
 				w.mu.Lock()
 				defer w.mu.Unlock()
+				w.countStep()
 				return w.changed
 			},
 			Raise: func(after uint64) (uint64, fsm.Raise, string, bool) {
@@ -274,6 +279,22 @@ func (w *World) config(n int) fsm.Config {
 				return after + 1, w.raises[after], "ada", true
 			},
 		},
+	}
+}
+
+// mostAtOneTime is how often a run may be stepped before time passes.
+const mostAtOneTime = 100_000
+
+// countStep ends a run that is stepped for ever while nothing happens.
+func (w *World) countStep() {
+	if w.stepped++; w.stepped < mostAtOneTime {
+		return
+	}
+	if now := time.Now(); now.Equal(w.steppedAt) {
+		w.fault("the run spins")
+		w.life.cancel(errDied)
+	} else {
+		w.steppedAt, w.stepped = now, 0
 	}
 }
 
