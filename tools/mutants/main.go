@@ -1,14 +1,16 @@
 // Command mutants takes rules out of the machine, one at a time, and reports which test notices.
 //
-//	mutants [-only TEXT] [-part N/OF] LIST    run in the root of the repository; LIST says how it is written
+//	mutants [-only TEXT] [-from N] [-to N] LIST    run in the root of the repository; LIST says how it is written
 //
-// The tree is not changed: the compiler gets the changed file in place of the real one (go test -overlay). It
-// prints a table in Markdown. The exit code is 1 where a rule is missed by no test, and 2 where the list is
-// wrong.
+// All rules are in one build: each function that lacks a rule stands beside the whole one, and an environment
+// variable says which of them is called. The tree is not changed (go test -overlay).
+//
+// It prints a table in Markdown. A rule is noticed when a test fails, and fails again alone. Tests that the time
+// limit cuts off are run again, alone and for longer; a test that does not end then is reported apart. The exit
+// code is 1 where a rule is missed by all tests, and 2 where the list is wrong.
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,6 +20,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A mutant is a rule, and the lines without it.
@@ -29,59 +32,83 @@ type mutant struct {
 // packages are those whose tests may notice, in the order in which they are asked.
 var packages = []string{"./fsm", "./fsm/simtest"}
 
+// The time limits of a test binary: of the first run, and of one test that was cut off by that.
+var (
+	firstLimit = flag.Duration("limit", 90*time.Second, "the time limit of all tests of a package")
+	aloneLimit = flag.Duration("alone", 5*time.Minute, "that of one test, alone, which the first limit cut off")
+)
+
 func main() {
 	only := flag.String("only", "", "the rules whose group, text or file contains this")
-	part := flag.String("part", "1/1", "each OFth rule, from the Nth on, for several processes")
+	from := flag.Int("from", 1, "the first rule, by its place in the list")
+	to := flag.Int("to", 1<<30, "the last rule, by its place in the list")
 	flag.Parse()
-	survived, err := run(flag.Arg(0), *only, *part)
-	switch {
-	case err != nil:
+	n, err := run(flag.Arg(0), func(i int, m *mutant) bool {
+		return i >= *from && i <= *to && strings.Contains(m.group+m.rule+m.file, *only)
+	})
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(2)
-	case survived > 0:
-		fmt.Printf("\n%d rules are missed by no test.\n", survived)
+	}
+	fmt.Printf("\n%d rules: a test fails without %d of them, a test does not end without %d, and %d are missed.\n",
+		n.noticed+n.endless+n.missed, n.noticed, n.endless, n.missed)
+	if n.missed > 0 {
 		os.Exit(1)
 	}
 }
 
-func run(list, only, part string) (survived int, err error) {
-	var first, of int
-	if _, err := fmt.Sscanf(part, "%d/%d", &first, &of); err != nil || first < 1 || first > of {
-		return 0, fmt.Errorf("-part %s: want N/OF", part)
-	}
+// A count has how many rules were noticed by a test that failed or did not end, or by none.
+type count struct{ noticed, endless, missed int }
+
+func run(list string, wanted func(int, *mutant) bool) (n count, err error) {
 	text, err := os.ReadFile(list)
 	if err != nil {
-		return 0, err
+		return n, err
 	}
 	all, err := parse(string(text))
 	if err != nil {
-		return 0, err
+		return n, err
 	}
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
-		return 0, err
+		return n, err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Println("| group | rule | noticed by |\n|---|---|---|")
+	overlay, err := overlay(dir, all)
+	if err != nil {
+		return n, err
+	}
+	var suites []*suite
+	for _, p := range packages {
+		s := &suite{dir: p, binary: filepath.Join(dir, strings.ReplaceAll(p[2:], "/", "-")+".test")}
+		out, err := exec.Command("go", "test", "-c", "-o", s.binary, "-overlay", overlay, "-vet=off", p).CombinedOutput()
+		if err != nil {
+			return n, fmt.Errorf("%w\n%s", err, out)
+		}
+		if r := s.run(0, ".", "", *firstLimit); !r.passed {
+			return n, fmt.Errorf("%s fails with all rules:\n%s", p, r.out)
+		}
+		suites = append(suites, s)
+	}
+	fmt.Println("| # | group | rule | noticed by |\n|---|---|---|---|")
 	for i, m := range all {
-		if i%of != first-1 || !strings.Contains(m.group+m.rule+m.file, only) {
+		if !wanted(i+1, m) {
 			continue
 		}
-		overlay, err := m.overlay(dir)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", m.rule, err)
-		}
-		by, err := noticed(overlay)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", m.rule, err)
-		}
-		if by == "" {
+		by, endless := noticed(suites, i+1)
+		switch {
+		case by != "":
+			n.noticed++
+		case endless != "":
+			n.endless++
+			by = "*does not end:* " + endless
+		default:
+			n.missed++
 			by = "**nothing**"
-			survived++
 		}
-		fmt.Printf("| %s | %s | %s |\n", m.group, m.rule, by)
+		fmt.Printf("| %d | %s | %s | %s |\n", i+1, m.group, m.rule, by)
 	}
-	return survived, nil
+	return n, nil
 }
 
 // parse reads the list. "# GROUP" begins a group. A rule is a line with its text, one with a file, lines that
@@ -111,80 +138,126 @@ func parse(text string) (all []*mutant, err error) {
 	return all, nil
 }
 
-// overlay writes the changed file, and what the compiler needs to take it.
-func (m *mutant) overlay(dir string) (path string, err error) {
-	text, err := os.ReadFile(m.file)
-	if err != nil {
-		return "", err
-	}
-	join := func(lines []string) string {
-		if len(lines) == 0 {
-			return "\n"
+// noticed names the tests that fail without a rule, up to three. endless names those that do not end, where none
+// fails. The traces are asked first, because they take no time and notice most.
+func noticed(suites []*suite, rule int) (by, endless string) {
+	var cut []string
+	for _, s := range suites {
+		var skip, late []string // that failed once, and that were cut off
+		for _, tests := range []string{"^TestTraces$", ".", ".", "."} {
+			r := s.run(rule, tests, pattern(append(skip, late...)), *firstLimit)
+			if len(r.failed) > 0 && s.again(rule, r.failed) {
+				return name(s.dir, r.failed), ""
+			}
+			skip, late = append(skip, r.failed...), append(late, r.cut...)
+			if tests == "." && r.passed {
+				break
+			}
 		}
-		return "\n" + strings.Join(lines, "\n") + "\n"
+		for _, test := range late { // other tests may have taken the time
+			r := s.run(rule, pattern([]string{test}), "", *aloneLimit)
+			if len(r.failed) > 0 {
+				return name(s.dir, r.failed), ""
+			}
+			if len(r.cut) > 0 {
+				cut = append(cut, test)
+			}
+		}
 	}
-	if n := strings.Count(string(text), join(m.old)); n != 1 || len(m.old) == 0 {
-		return "", fmt.Errorf("its lines are in %s %d times", m.file, n)
+	if len(cut) > 0 {
+		return "", name("", cut)
 	}
-	changed := filepath.Join(dir, "changed.go")
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), join(m.old), join(m.new), 1)), 0o600); err !=
-		nil {
-		return "", err
-	}
-	file, err := filepath.Abs(m.file)
-	if err != nil {
-		return "", err
-	}
-	b, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
-	if err != nil {
-		return "", err
-	}
-	path = filepath.Join(dir, "overlay.json")
-	return path, os.WriteFile(path, b, 0o600)
+	return "", ""
 }
 
-var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)|^\s+(Test\w+)[^\n]* \(\d+m?\d*s\)$|^panic: (?:test )?(timed out)`)
-
-// noticed names the tests that fail, up to three; "" = none does. The traces are asked first, because they take
-// no time and notice most.
-func noticed(overlay string) (string, error) {
-	for _, p := range packages {
-		binary := filepath.Join(filepath.Dir(overlay), "mutant.test")
-		// without optimizing: most of the time goes into compiling
-		out, err := exec.Command("go", "test", "-c", "-o", binary, "-overlay", overlay, "-vet=off",
-			"-gcflags=loops/...=-N -l", p).CombinedOutput()
-		if err != nil {
-			return "", fmt.Errorf("%w\n%s", err, out)
-		}
-		for _, tests := range []string{"^TestTraces$", "."} {
-			cmd := exec.Command(binary, "-test.timeout=90s", "-test.run="+tests)
-			cmd.Dir = p
-			out, err := cmd.CombinedOutput()
-			if err == nil {
-				continue
-			}
-			if _, ended := errors.AsType[*exec.ExitError](err); !ended {
-				return "", err
-			}
-			return strings.TrimPrefix(p, "./") + ": " + failures(string(out)), nil
+// again reports whether tests that failed fail again alone, in one of three runs: on a busy machine a test may have
+// failed by its own fault.
+func (s *suite) again(rule int, tests []string) bool {
+	for range 3 {
+		if r := s.run(rule, pattern(tests), "", *firstLimit); len(r.failed) > 0 {
+			return true
 		}
 	}
-	return "", nil
+	return false
 }
 
-// failures names the tests that failed in an output, up to three.
-func failures(out string) string {
-	var names []string
-	for _, m := range failed.FindAllStringSubmatch(out, -1) {
-		if name := m[1] + m[2] + m[3]; !slices.Contains(names, name) {
-			names = append(names, name)
+// pattern matches exactly these tests; "" = there are none.
+func pattern(tests []string) string {
+	if len(tests) == 0 {
+		return ""
+	}
+	return "^(" + strings.Join(tests, "|") + ")$"
+}
+
+// name lists tests, up to three.
+func name(dir string, tests []string) string {
+	slices.Sort(tests)
+	tests = slices.Compact(tests)
+	more := ""
+	if n := len(tests) - 3; n > 0 {
+		tests, more = tests[:3], fmt.Sprintf(" and %d more", n)
+	}
+	text := strings.Join(tests, ", ") + more
+	if dir != "" {
+		text = strings.TrimPrefix(dir, "./") + ": " + text
+	}
+	return text
+}
+
+// A suite is the built tests of a package.
+type suite struct{ dir, binary string }
+
+// A report is what a run of tests printed, which of them failed, and which were cut off by the time limit.
+type report struct {
+	passed      bool
+	failed, cut []string
+	out         string
+}
+
+var (
+	failure  = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+	timedOut = regexp.MustCompile(`(?m)^panic: test timed out|^fatal error: .*out of memory|^runtime: out of memory`)
+	running  = regexp.MustCompile(`(?m)^\s+(Test\w+)[^\n]* \([^\n]*s\)$`)
+	inStack  = regexp.MustCompile(`\b(?:Test|Fuzz|Example)[A-Z]\w+`)
+)
+
+// run runs tests without one rule; 0 = with all of them.
+func (s *suite) run(rule int, tests, skip string, limit time.Duration) (r report) {
+	args := []string{"-test.v", "-test.failfast", "-test.timeout=" + limit.String(), "-test.run=" + tests}
+	if skip != "" {
+		args = append(args, "-test.skip="+skip)
+	}
+	cmd := exec.Command(s.binary, args...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, rule))
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return report{passed: true}
+	}
+	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
+		return report{out: err.Error()}
+	}
+	r.out = string(out)
+	for _, m := range failure.FindAllStringSubmatch(r.out, -1) {
+		r.failed = append(r.failed, m[1])
+	}
+	if len(r.failed) > 0 {
+		return r
+	}
+	found := inStack.FindAllString(r.out[max(0, strings.Index(r.out, "\npanic: ")):], 1)
+	if !timedOut.MatchString(r.out) { // the process of the tests ended: the stack names the test
+		if r.failed = found; len(found) == 0 {
+			r.failed = []string{"."}
+		}
+		return r
+	}
+	for _, m := range running.FindAllStringSubmatch(r.out, -1) {
+		if top, _, _ := strings.Cut(m[1], "/"); !slices.Contains(r.cut, top) {
+			r.cut = append(r.cut, top)
 		}
 	}
-	if len(names) == 0 { // the process of the tests ended: the stack names the test
-		names = regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(out, 1)
+	if len(r.cut) == 0 {
+		r.cut = found
 	}
-	if more := len(names) - 3; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), more)
-	}
-	return strings.Join(names, ", ")
+	return r
 }
