@@ -244,11 +244,16 @@ func TestResumedInAPauseBeforeAJudge(t *testing.T) {
 			})
 		}
 		pause()
-		begun := time.Now()
+		begun, before := time.Now(), len(rec.events)
 		out, err := fsm.Resume(cfg, m).Run(context.Background())
 		if took := time.Since(begun); err != nil || out.FinalState != "done" || len(f.ran) != 1 ||
 			took < 10*time.Second {
 			t.Fatalf("done were %q in %s: %+v, %v\n%s", f.ran, took, out, err, show(rec.events))
+		}
+		for _, ev := range rec.events[before:] { // status says that the run is paused, not that it is in the state
+			if ev.Kind == fsm.EventStateEnter && ev.Time.Before(begun.Add(10*time.Second)) {
+				t.Fatalf("the state is entered in the pause\n%s", show(rec.events[before:]))
+			}
 		}
 		f.ran = nil
 		pause()
