@@ -81,7 +81,8 @@ func run(list string, wanted func(int, *mutant) bool) (n count, err error) {
 	var suites []*suite
 	for _, p := range packages {
 		s := &suite{dir: p, binary: filepath.Join(dir, strings.ReplaceAll(p[2:], "/", "-")+".test")}
-		out, err := exec.Command("go", "test", "-c", "-o", s.binary, "-overlay", overlay, "-vet=off", p).CombinedOutput()
+		build := exec.Command("go", "test", "-c", "-o", s.binary, "-overlay", overlay, "-vet=off", p)
+		out, err := build.CombinedOutput()
 		if err != nil {
 			return n, fmt.Errorf("%w\n%s", err, out)
 		}

@@ -152,7 +152,8 @@ func (s *source) add(rule int, m *mutant) error {
 		}
 		found++
 		if d.f == nil {
-			fmt.Fprintf(&s.added, "\nfunc init() {\n\tif withoutRule == %d {\n\t\t%s = %s\n\t}\n}\n", rule, d.name, d.values)
+			const init = "\nfunc init() {\n\tif withoutRule == %d {\n\t\t%s = %s\n\t}\n}\n"
+			fmt.Fprintf(&s.added, init, rule, d.name, d.values)
 			continue
 		}
 		s.rules[d.name] = append(s.rules[d.name], rule)
