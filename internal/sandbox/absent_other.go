@@ -2,8 +2,21 @@
 
 package sandbox
 
-type absence map[string]int
+// A presence is what is at a protected path.
+type presence byte
 
-func (absence) holds(keptRoot) bool { return false }
+const (
+	unclear presence = iota
+	absent
+	present
+)
 
-func (absence) close() {}
+type known struct{}
+
+type finder struct{}
+
+func (*known) finder() *finder { return &finder{} }
+
+func (*finder) at(keptRoot) presence { return unclear }
+
+func (*finder) close() {}

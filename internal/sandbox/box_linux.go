@@ -44,6 +44,7 @@ type Box struct {
 	rules  *Rules
 	filter program
 	spaces space // how commands get namespaces, where the rules need them
+	known  known // what is at protected paths
 
 	mu      sync.Mutex
 	starter *starter     // nil = none
@@ -391,4 +392,4 @@ func (b *Box) restrict(s *starter) error {
 }
 
 // Keep remembers the protected files that have to be checked after an action.
-func (b *Box) Keep() *Kept { return b.rules.keep(b.spaces != spacesNone) }
+func (b *Box) Keep() *Kept { return b.rules.keep(b.spaces != spacesNone, &b.known) }

@@ -54,4 +54,4 @@ func (*Box) Told(string) []string { return nil }
 func (*Box) Limited(int) {}
 
 // Keep remembers protected files, which are checked after an action.
-func (b *Box) Keep() *Kept { return b.rules.keep(false) }
+func (b *Box) Keep() *Kept { return b.rules.keep(false, &known{}) }

@@ -32,6 +32,7 @@ type Kept struct {
 	files map[string]saved
 	room  int
 	open  map[keptRoot]*os.Root // folders that roots are in, while all roots are looked at
+	known *known                // what was found at roots before
 }
 
 // A keptRoot is a protected path, which is reached from base without following links: no action can replace base.
@@ -52,15 +53,25 @@ type Breach struct {
 }
 
 // keep remembers protected paths. Those that a mount namespace protects are left out: no action can change them.
-func (r *Rules) keep(mounted bool) *Kept {
-	k, nothing := newKept(), absence{}
+// known is what was found at them before.
+func (r *Rules) keep(mounted bool, known *known) *Kept {
+	k, there := newKept(), known.finder()
+	k.known = known
 	defer k.close()
-	defer nothing.close()
+	defer there.close()
 	for _, path := range r.Protect {
-		if root := (keptRoot{r.base(path), path}); root.base != "" && nothing.holds(root) {
+		found := unclear
+		root := keptRoot{r.base(path), path}
+		if root.base != "" {
+			found = there.at(root)
+		}
+		if found == absent {
 			if !slices.Contains(k.roots, root) {
 				k.roots = append(k.roots, root)
 			}
+			continue
+		}
+		if found == present && mounted {
 			continue
 		}
 		if _, err := os.Lstat(path); err == nil && mounted {
@@ -194,10 +205,10 @@ func (k *Kept) Restore(runDir, name string) []Breach {
 	aside := &breachDir{runDir: runDir, name: name}
 	defer aside.close()
 	var found []Breach
-	now, nothing := newKept(), absence{}
-	defer nothing.close()
+	now, there := newKept(), k.known.finder()
+	defer there.close()
 	for _, root := range k.roots {
-		if nothing.holds(root) {
+		if there.at(root) == absent {
 			continue
 		}
 		blocked, mode := now.look(root)

@@ -23,7 +23,7 @@ func remembered(t *testing.T, files map[string]string) (tree, run string, k *Kep
 		testenv.WriteText(t, filepath.Join(tree, name), text)
 	}
 	r := Resolve([]*confine.Policy{{Preset: confine.Workspace, Tmp: confine.Private}}, Place{Dir: tree, RunDir: run})
-	return tree, run, r.keep(false)
+	return tree, run, r.keep(false, &known{})
 }
 
 func textOf(t *testing.T, path string) string {
@@ -148,7 +148,7 @@ func TestLargeFilesStay(t *testing.T) {
 func TestMountedFilesAreLeft(t *testing.T) {
 	t.Parallel()
 	tree, run, _ := remembered(t, map[string]string{".mcp.json": "old"})
-	k := Resolve([]*confine.Policy{{Preset: confine.Workspace}}, Place{Dir: tree}).keep(true)
+	k := Resolve([]*confine.Policy{{Preset: confine.Workspace}}, Place{Dir: tree}).keep(true, &known{})
 	testenv.WriteText(t, tree+"/.mcp.json", "new")
 	if found := k.Restore(run, "1"); found != nil || textOf(t, tree+"/.mcp.json") != "new" {
 		t.Errorf("found %+v", found)

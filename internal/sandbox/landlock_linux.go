@@ -59,10 +59,16 @@ type portAttr struct{ allowed, port uint64 }
 
 // A ruleset is one of Landlock, with what it was made from.
 type ruleset struct {
-	fd     int // -1: Landlock has nothing to do, or is not there
-	handle uint64
-	looked map[string]unix.Timespec // folders whose entries are allowed one by one, and when they last changed
-	roots  map[string]uint64        // what is named, and its number on the disk; 0 = it was not there
+	fd      int // -1: Landlock has nothing to do, or is not there
+	handle  uint64
+	folders map[string]*source
+}
+
+// A source is a folder that a ruleset was made from.
+type source struct {
+	markedFolder
+	listed bool              // its entries are allowed one by one
+	roots  map[string]uint64 // named paths below it, and their numbers on the disk; 0 = nothing is there
 }
 
 func (s *ruleset) close() {
@@ -71,17 +77,53 @@ func (s *ruleset) close() {
 	}
 }
 
+// source returns a folder as it was marked first.
+func (s *ruleset) source(f markedFolder) *source {
+	if s.folders[f.path] == nil {
+		s.folders[f.path] = &source{markedFolder: f, roots: map[string]uint64{}}
+	}
+	return s.folders[f.path]
+}
+
+// name notes a path that the rules name.
+func (s *ruleset) name(path string) {
+	if path != "/" {
+		s.source(folderAbove(path, map[string]markedFolder{})).roots[path] = inode(path)
+	}
+}
+
 // fresh reports whether what the ruleset was made from is the same.
 func (s *ruleset) fresh() bool {
-	for dir, at := range s.looked {
-		var st unix.Stat_t
-		if unix.Stat(dir, &st) != nil || st.Mtim != at {
+	var changed []*source
+	for _, f := range s.folders {
+		now := markOf(f.path, true)
+		if f.listed && f.mark != now {
+			return false
+		}
+		if !f.unchanged(now) && len(f.roots) > 0 {
+			changed = append(changed, f)
+		}
+	}
+	for _, f := range changed { // the paths in it may be the same all the same
+		if !f.listed {
+			delete(s.folders, f.path)
+			continue
+		}
+		was := f.mark
+		if f.markedFolder = markFolder(f.path, true); f.mark != was {
 			return false
 		}
 	}
-	for path, number := range s.roots {
-		if inode(path) != number {
-			return false
+	marked := map[string]markedFolder{}
+	for _, f := range changed {
+		roots := f.roots
+		f.roots = map[string]uint64{}
+		for path, number := range roots {
+			above := folderAbove(path, marked)
+			if inode(path) != number {
+				return false
+			}
+			s.source(above).roots[path] = number
 		}
 	}
 	return true
@@ -102,7 +144,7 @@ func (r *Rules) limitsFiles() bool { return r.Write != nil || r.Read != nil || l
 // to; 0 = the network is not limited here. Rules that limit no files forbid to make devices: any ruleset keeps
 // a command from looking into other processes.
 func newRuleset(r *Rules, port, abi int) (*ruleset, error) {
-	s := &ruleset{fd: -1, looked: map[string]unix.Timespec{}, roots: map[string]uint64{}}
+	s := &ruleset{fd: -1, folders: map[string]*source{}}
 	attr := rulesetAttr{fs: makeDevice | unix.LANDLOCK_ACCESS_FS_REFER}
 	if abi < abiRefer {
 		attr.fs = makeDevice
@@ -132,11 +174,10 @@ func newRuleset(r *Rules, port, abi int) (*ruleset, error) {
 		attr.net = netBind | netConnect
 	}
 	for _, path := range r.Protect {
-		s.roots[path] = inode(path)
+		s.name(path)
 	}
 	if r.RunDir != "" {
-		path := filepath.Join(r.RunDir, sealedFile)
-		s.roots[path] = inode(path)
+		s.name(filepath.Join(r.RunDir, sealedFile))
 	}
 	if abi == 0 {
 		return s, nil
@@ -176,13 +217,13 @@ func (s *ruleset) fill(r *Rules) error {
 		read = []string{"/"}
 	}
 	for _, root := range read {
-		s.roots[root] = inode(root)
+		s.name(root)
 		if err := s.allow(root, mayRead, r.Deny); err != nil {
 			return err
 		}
 	}
 	for _, root := range write {
-		s.roots[root] = inode(root)
+		s.name(root)
 		if err := s.allow(root, mayRead|mayWrite, r.Deny); err != nil {
 			return err
 		}
@@ -210,7 +251,7 @@ func (s *ruleset) allow(path string, access uint64, deny []string) error {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return s.rule(path, access)
 	}
-	s.looked[path] = st.Mtim
+	s.source(markFolder(path, true)).listed = true
 	if err := s.rule(path, unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil {
 		return err
 	}
