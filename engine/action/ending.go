@@ -19,19 +19,25 @@ const hopeless = 5 * time.Second
 // An ending is how far a job has come with ending its action before its time.
 type ending struct {
 	on     bool
-	kind   string        // that of a Result.TimeoutKind, overdue, else ""
-	termAt time.Time     // when TERM is due
-	termed bool          // TERM was sent to the group and to all with the marker
-	killAt time.Time     // when KILL is due
-	next   time.Time     // when to look again
-	pause  time.Duration // between two looks
-	told   map[int]bool  // pids that got TERM
-	exited bool          // the first look after the exit of the action's process was taken
-	killed bool          // KILL was sent
-	done   bool          // nothing of the action is alive
+	kind   string             // that of a Result.TimeoutKind, overdue, else ""
+	termAt time.Time          // when TERM is due
+	termed bool               // TERM was sent to the group and to all with the marker
+	killAt time.Time          // when KILL is due
+	next   time.Time          // when to look again
+	pause  time.Duration      // between two looks
+	told   map[int]bool       // pids that got TERM
+	left   []process.Identity // those that the last look at all processes found
+	lookAt time.Time          // until then no other process is looked at while one of left lives
+	exited bool               // the first look after the exit of the action's process was taken
+	killed bool               // KILL was sent
+	done   bool               // nothing of the action is alive
 }
 
 const firstPause = 2 * time.Millisecond
+
+// lookEvery is how long the processes that were asked to end are looked at alone. It takes microseconds; to find
+// others that the action began meanwhile means to read about all processes, which takes milliseconds.
+const lookEvery = 200 * time.Millisecond
 
 // overdue is the kind of ending of a host that does not exit after its last event. Its group is ended, nothing else:
 // what its tools left in the background stays, as if it had exited.
@@ -131,7 +137,11 @@ func (j *job) end() bool {
 	if j.now.Before(e.next) {
 		return false
 	}
-	left := j.survivors()
+	left := e.left
+	if e.killed || !j.now.Before(e.lookAt) || !slices.ContainsFunc(left, lives) {
+		left = j.survivors()
+		e.left, e.lookAt = left, j.now.Add(lookEvery)
+	}
 	switch {
 	case j.exited && len(left) == 0:
 		j.ended()
@@ -157,6 +167,11 @@ func (j *job) end() bool {
 		e.next = e.killAt
 	}
 	return false
+}
+
+func lives(id process.Identity) bool {
+	alive, _ := id.Alive()
+	return alive
 }
 
 // ended is called when there is nothing more to end. The rest of the output gets the usual time from now on.
