@@ -98,7 +98,7 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	@echo "The same on SQLite and PostgreSQL; 200 times two resumes; failover to a standby:"
 	go test ./persistence/sqlstore -run 'TestStore|TestGrouped|TestStartsInOneSecond|TestKilled|TestPaused|TestTwoResumes|TestLease|TestFenced|TestFailover|TestLost|TestServer|TestConnection|FuzzDatabase|TestMigrationKilled' -count 1 -timeout 60m -v -torture -starts 1000 -rounds 200 | $(quiet)
 	@echo "Each agent CLI where one stands for all otherwise:"
-	go test ./engine/action ./cmd/loops -run '^(TestCLI|TestDoctorWithCLIs)' -count 1 -timeout 30m -v -every-cli | $(quiet)
+	go test ./engine/action ./cmd/loops -run '^(TestCLI|TestDoctorWithCLIs|TestPlugins)' -count 1 -timeout 30m -v -every-cli | $(quiet)
 	@echo "Workers that die at each save of files that travel; patterns of file names compared with bash; actions side by side:"
 	go test ./engine ./engine/action -run '^(TestFiles(Travel|Refused)|TestUndoEachStep|TestGlobAsBash|TestActionsSideBySideKeepTheirExitCodes)$$' -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Hostile programs in each sandbox, with namespaces and without:"

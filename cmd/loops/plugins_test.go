@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,33 +12,36 @@ import (
 )
 
 // The plugin is installed by each agent as a user installs it, with a home folder of its own. claude and gemini also
-// start its server.
+// start its server. With -every-cli they also check it and list what it has.
 func TestPlugins(t *testing.T) {
 	t.Parallel()
 	plugins, err := filepath.Abs("../../docs/contrib/plugins")
 	must(t, err)
 	plugin := filepath.Join(plugins, "loops")
-	for cli, commands := range map[string][]struct{ command, want string }{
-		"claude": {
+	type call struct{ command, want string }
+	for cli, c := range map[string]struct{ long, commands []call }{
+		"claude": {[]call{
 			{"plugin validate --strict " + plugins, "Validation passed"},
 			{"plugin validate --strict " + plugin, "Validation passed"},
+		}, []call{
 			{"plugin marketplace add " + plugins, "Successfully added marketplace: loops"},
 			{"plugin install loops@loops", "Successfully installed plugin: loops@loops"},
 			{"plugin details loops", "Skills (1)  write-a-loop"},
 			{"mcp list", "plugin:loops:loops: loops mcp - ✔ Connected"},
-		},
-		"codex": {
+		}},
+		"codex": {nil, []call{
 			{"plugin marketplace add " + plugins, "Added marketplace `loops`"},
 			{"plugin add loops@loops", "Added plugin `loops`"},
 			{"plugin list", "loops@loops  installed, enabled"},
 			{"mcp list", "loops  loops    mcp "},
-		},
-		"gemini": {
+		}},
+		"gemini": {[]call{
 			{"extensions validate " + plugin, "successfully validated"},
+		}, []call{
 			{"extensions link --consent " + plugin, "linked successfully and enabled"},
 			{"extensions list", "  write-a-loop: "},
 			{"mcp list", "loops (from loops): loops mcp (stdio) - Connected"},
-		},
+		}},
 	} {
 		t.Run(cli, func(t *testing.T) {
 			t.Parallel()
@@ -50,6 +54,10 @@ func TestPlugins(t *testing.T) {
 				}
 			}
 			env = append(env, "NO_COLOR=1", "DISABLE_AUTOUPDATER=1", "GEMINI_CLI_TRUST_WORKSPACE=true")
+			commands := c.commands
+			if testenv.EveryCLI() {
+				commands = slices.Concat(c.long, commands)
+			}
 			for _, c := range commands {
 				cmd := exec.CommandContext(t.Context(), cli, strings.Fields(c.command)...)
 				cmd.Path = filepath.Join(testenv.WhereCLI(t, cli), cli)

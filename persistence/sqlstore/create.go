@@ -33,6 +33,9 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 	if err != nil {
 		return nil, err
 	}
+	if _, err := s.names(ctx); err != nil { // within a transaction it would take a second connection
+		return nil, err
+	}
 	lock, err := s.lockPaths(ctx, "", spec)
 	if err != nil {
 		return nil, err
