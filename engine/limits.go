@@ -227,7 +227,7 @@ func extendText(kind string, v float64) string {
 	case "cost":
 		return "$" + strconv.FormatFloat(math.Round(v*1e4)/1e4, 'f', -1, 64)
 	case "time":
-		return humanize.Duration(time.Duration(v * float64(time.Second)))
+		return humanize.Limit(time.Duration(math.Round(v * float64(time.Second))))
 	case "tokens":
 		return humanize.Tokens(int64(v))
 	}

@@ -182,6 +182,9 @@ func (q *asker) putOnce(a Action) (Result, error) {
 	if e.machine.broken != nil || e.ending() {
 		return Result{}, errHalted
 	}
+	if _, cut := errors.AsType[*overrun](err); cut {
+		q.cutShort(res)
+	}
 	if err == nil {
 		e.spend(spentOn(res, q.most))
 	}

@@ -163,7 +163,7 @@ func (b *Budget) Lines(s Spent, wall time.Duration, steps int) []BudgetLine {
 	return slices.DeleteFunc([]BudgetLine{
 		{Name: "cost_usd", Spent: s.CostUSD, Most: b.CostUSD, Unknown: s.Unpriced > 0 && !b.AllowUnknown},
 		{Name: "tokens", Spent: float64(s.Usage.Total()), Most: float64(b.Tokens)},
-		{Name: "wall", Spent: wall.Seconds(), Most: b.Wall.Seconds()},
+		{Name: wallName, Spent: wall.Seconds(), Most: b.Wall.Seconds()},
 		{Name: "steps", Spent: float64(steps), Most: float64(b.Steps)},
 		{Name: "prompts", Spent: float64(s.Prompts), Most: float64(b.Prompts)},
 	}, func(l BudgetLine) bool { return l.Most <= 0 })
@@ -183,7 +183,10 @@ func (l *limit) reached() bool {
 }
 
 // An overrun is the error that a budget leaves nothing for a prompt or judge.
-type overrun struct{ limit }
+type overrun struct {
+	limit
+	cut bool // a prompt or a judge was ended by it
+}
 
 func (o *overrun) Error() string {
 	if o.Name == ceilingName {
@@ -197,12 +200,19 @@ func (o *overrun) Error() string {
 		return fmt.Sprintf("the budget of %s limits cost_usd, and what a prompt cost is not known: "+
 			"give its model a price, continue without this limit, or set allow_unknown_cost: true", whose)
 	}
-	return fmt.Sprintf("the budget of %s is used up: %s %s of %s", whose, o.Name, o.amount(o.Spent), o.amount(o.Most))
+	text := fmt.Sprintf("the budget of %s is used up: %s %s of %s", whose, o.Name, o.amount(o.Spent), o.amount(o.Most))
+	if o.cut {
+		text += "; the agent at work was ended"
+	}
+	return text
 }
+
+// wallName is the name of the limit of time.
+const wallName = "wall"
 
 // amount is a number of the limit as people write it: of time a time.
 func (l *BudgetLine) amount(v float64) string {
-	if l.Name != "wall" {
+	if l.Name != wallName {
 		return amount(v)
 	}
 	d := time.Duration(v * float64(time.Second))
@@ -268,7 +278,7 @@ func (l *limit) stops(n need) bool {
 	switch {
 	case n == needPrompt:
 		return true
-	case l.Name == "wall" || l.Name == "steps" && n == needEntry:
+	case l.Name == wallName || l.Name == "steps" && n == needEntry:
 		return l.state != "" || !l.of.mem.BudgetRouted
 	}
 	return false
@@ -278,7 +288,7 @@ func (l *limit) stops(n need) bool {
 func (e *Executor) usedUp(n need) (over *overrun) {
 	e.limits(func(l *limit) bool {
 		if l.stops(n) && l.reached() {
-			over = &overrun{*l}
+			over = &overrun{limit: *l}
 		}
 		return over == nil
 	})
@@ -302,7 +312,7 @@ func (l *limit) up() (time.Duration, bool) {
 	switch {
 	case l.reached():
 		return 0, true
-	case l.Name != "wall" || l.state != "":
+	case l.Name != wallName || l.state != "":
 		return 0, false
 	}
 	return time.Duration(math.Ceil((l.Most - l.Spent) * float64(time.Second))), true // or it is 0, and none is used up

@@ -64,7 +64,7 @@ func (e *Executor) costCeiling() (over bool) {
 		return false
 	}
 	e.exceeded(l)
-	e.finish(EndCostCeiling, (&overrun{*l}).Error())
+	e.finish(EndCostCeiling, (&overrun{limit: *l}).Error())
 	return true
 }
 

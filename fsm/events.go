@@ -29,7 +29,7 @@ const (
 	EventActionError = "action_error"
 	// state, attempt, next: it was cut short, and on_interrupted says where to go
 	EventActionInterrupted = "action_interrupted"
-	EventActionKilled      = "action_killed"    // state, duration_ms, and of the prompt: usage, host, session, cost
+	EventActionKilled      = "action_killed"    // state, duration_ms, limit (of a budget); usage, host, cost
 	EventPromptSizeWarn    = "prompt_size_warn" // loop, state, size, threshold, est_tokens
 	EventMessagesAppend    = "messages_append"  // message, state: append_to_messages
 	EventSet               = "context_set"      // state, values: what the state gave the context

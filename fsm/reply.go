@@ -72,13 +72,16 @@ const (
 // wasAsked reports whether a host was started, which costs something even where nothing comes of it.
 func wasAsked(res Result) bool { return res.Reply != nil && res.Reply.Failure != FailMissing }
 
-// cutShort counts what a prompt used that a stop has ended: it is paid for, although nothing else of it counts.
-// most is as in spentOn.
-func (e *Executor) cutShort(st *State, res Result, most float64) {
+// cutShort counts what a prompt used that a stop has ended, or a limit of a budget: it is paid for, although nothing
+// else of it counts. most is as in spentOn.
+func (e *Executor) cutShort(st *State, res Result, most float64, by *overrun) {
 	if !wasAsked(res) {
 		return
 	}
 	fields := []Field{{"state", st.Name}, {"duration_ms", res.Duration.Milliseconds()}, {"is_prompt", true}}
+	if by != nil {
+		fields = append(fields, Field{"limit", by.Name})
+	}
 	e.emit(EventActionKilled, append(fields, e.replyFields(res.Reply)...)...)
 	e.spend(spentOn(res, most))
 }

@@ -175,11 +175,14 @@ func (e *Executor) act(st *State) (Result, error) {
 	res, err := e.attempt(a, out.write)
 	heard()
 	if e.machine.broken == nil && e.ending() && mode == KindPrompt {
-		e.cutShort(st, res, most)
+		e.cutShort(st, res, most, nil)
 	}
 	if e.machine.broken != nil || e.ending() {
 		_ = e.inspect(st) // a breach is on record: the state is left by it when the run is resumed
 		return Result{}, errHalted
+	}
+	if over, cut := errors.AsType[*overrun](err); cut {
+		e.cutShort(st, res, most, over)
 	}
 	if err != nil {
 		return Result{}, cmp.Or(e.inspect(st), err)
@@ -254,7 +257,13 @@ func (e *Executor) mayAsk(st *State, a *Action) (chosen AgentChoice, told string
 func (e *Executor) run(a Action, out func(string)) (Result, error) {
 	var res Result
 	var err error
-	e.do(func(ctx context.Context) { res, err = e.cfg.Runner.Run(ctx, a, out) })
+	do := func(ctx context.Context) { res, err = e.cfg.Runner.Run(ctx, a, out) }
+	if a.Kind != KindPrompt && a.Kind != KindJudge {
+		e.do(do)
+	} else if over := e.doAsked(do); over != nil && !errors.Is(err, ErrScarce) {
+		e.breaks(err)
+		return res, over
+	}
 	e.breaks(err)
 	if a.Quiet || a.Kind == KindJudge {
 		e.tellRefused(a.State, res.Refused)

@@ -431,7 +431,7 @@ var blockKeys = []Key{
 	{
 		Name: "wall", In: InBudget, Type: TypeSeconds, Above: &limit0,
 		Doc: "Seconds: of a loop since its start, pauses between resumes left out; of a state what its prompts and " +
-			"judges took. It ends nothing that is running: `timeout` of a state does that.",
+			"judges took. A prompt or a judge that is running then is ended.",
 	},
 	{
 		Name: "steps", In: InBudget, Type: TypeInt, Above: &limit0,

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -93,8 +94,36 @@ func (g *Goal) WarnUnprotected(out io.Writer, p *project.Project) {
 	}
 	for _, pattern := range unmatched(p.WorkDir(), patterns) {
 		terminal.Say(out, "warning: the pattern %s of files to protect matches no file of the project\n",
-			humanize.Quote(pattern))
+			humanize.Quote(pattern.String()))
 	}
+}
+
+// Bounds of the list of files that are protected.
+const (
+	mostNamed   = 12
+	mostEntered = 5000
+)
+
+// PrintProtected names the files that are protected now, besides those that there may be later.
+func (g *Goal) PrintProtected(out io.Writer, p *project.Project) {
+	patterns, err := compiled(g.Protect)
+	if len(g.Protect) == 0 {
+		patterns, err = compiled(TestFiles())
+	}
+	if err != nil {
+		return
+	}
+	files, more := coveredFiles(p.WorkDir(), patterns, mostEntered)
+	text := strings.Join(files[:min(len(files), mostNamed)], ", ")
+	switch left := len(files) - mostNamed; {
+	case len(files) == 0:
+		text = "no file yet"
+	case left > 0:
+		text += fmt.Sprintf(" and %d more", left)
+	case more:
+		text += " and more"
+	}
+	terminal.Say(out, "\nProtected, with what comes to match the patterns: %s\n", text)
 }
 
 // GoalPlace returns the project of a goal that is asked for in a folder, and what of the project the check runs

@@ -6,14 +6,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"loops/engine"
-	"loops/fsm/glob"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
 )
@@ -49,12 +46,8 @@ var toolFiles = map[string][]string{
 var interpreters = []string{"sh", "bash", "dash", "zsh", "ksh", "python", "python3", "node", "ruby", "perl", "php"}
 
 var (
-	// a rule with the target test, which may have others beside it
-	makeTest = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(
-			`(?m)^(?:[^\s#:=]+[ \t]+)*test(?:[ \t]+[^\s#:=]+)*[ \t]*::?(?:[^=:\n].*)?\n((?:\t.*\n|[ \t]*\n|#.*\n)*)`)
-	})
-	noTest = "no test specified" // what npm init writes
+	makefileNames = []string{"GNUmakefile", "makefile", "Makefile"} // the order in which make looks
+	noTest        = "no test specified"                             // what npm init writes
 )
 
 // FindChecks returns the commands that the files of a folder of a project declare as tests: a script of
@@ -62,9 +55,9 @@ var (
 // the project.
 func FindChecks(root, folder string) (found []FoundCheck) {
 	dir := filepath.Join(root, folder)
-	add := func(command, file, text string) {
+	add := func(command, file string) {
 		c := NewCheck(root, folder, command)
-		c.File, c.Protect = path.Join(folder, file), union(c.Protect, deciding(root, folder, text))
+		c.File = path.Join(folder, file)
 		found = append(found, c)
 	}
 	read := func(name string) (string, bool) {
@@ -86,25 +79,25 @@ func FindChecks(root, folder string) (found []FoundCheck) {
 					command = by[1]
 				}
 			}
-			add(command, "package.json", file.Scripts["test"])
+			add(command, "package.json")
 		}
 	}
-	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} { // the order in which make looks
+	for _, name := range makefileNames {
 		if text, ok := read(name); ok {
-			if rule := makeTest().FindStringSubmatch(text + "\n"); rule != nil {
-				add("make test", name, rule[1])
+			if _, there := makeRule(text, "test"); there {
+				add("make test", name)
 			}
 			break
 		}
 	}
 	if _, ok := read("go.mod"); ok {
-		add("go vet ./... && go test ./...", "go.mod", "")
+		add("go vet ./... && go test ./...", "go.mod")
 	}
 	if text, ok := read("pyproject.toml"); ok && strings.Contains(text, "pytest") {
-		add("python3 -m pytest", "pyproject.toml", "")
+		add("python3 -m pytest", "pyproject.toml")
 	}
 	if _, ok := read("Cargo.toml"); ok {
-		add("cargo test", "Cargo.toml", "")
+		add("cargo test", "Cargo.toml")
 	}
 	return found
 }
@@ -129,57 +122,12 @@ func union(list, more []string) []string {
 }
 
 // deciding returns patterns of the files of a project that decide what a command of a shell does as a check in
-// a folder: those of its tools, and scripts that it runs for their exit code. A script whose output goes
-// elsewhere is not one of them: it may be what is checked.
-func deciding(root, folder, command string) (patterns []string) {
-	parts := regexp.MustCompile(`&&|\|\||[;\n]`).Split(command, -1)
-	for _, part := range parts {
-		words := strings.Fields(strings.TrimLeft(part, " \t@+-({"))
-		for len(words) > 1 &&
-			(strings.Contains(words[0], "=") || slices.Contains([]string{"exec", "env", "time", "command"}, words[0])) {
-			words = words[1:]
-		}
-		if len(words) == 0 {
-			continue
-		}
-		for _, p := range toolFiles[words[0]] {
-			if folder != "" && !strings.HasPrefix(p, "**/") {
-				p = literal(folder) + "/" + p
-			}
-			patterns = union(patterns, []string{p})
-		}
-		if strings.ContainsAny(part, "|<>`$[") {
-			continue
-		}
-		script := words[0]
-		if slices.Contains(interpreters, script) {
-			code := "cemr" // flags that take a text or a module
-			if strings.HasSuffix(script, "sh") {
-				code = "c"
-			}
-			script = ""
-			for _, w := range words[1:] {
-				if !strings.HasPrefix(w, "-") {
-					script = w
-				}
-				if script != "" || strings.ContainsAny(w, code) {
-					break
-				}
-			}
-		} else if !strings.Contains(script, "/") {
-			continue
-		}
-		script = path.Join(folder, strings.Trim(script, `"')`))
-		info, err := os.Stat(filepath.Join(root, script))
-		if err != nil || !info.Mode().IsRegular() || !filepath.IsLocal(script) {
-			continue
-		}
-		tests, _ := compiled(TestFiles())
-		if !slices.ContainsFunc(tests, func(p glob.Pattern) bool { return p.Covers(script) }) {
-			patterns = union(patterns, []string{literal(script)})
-		}
-	}
-	return patterns
+// a folder; see [decider].
+func deciding(root, folder, command string) []string {
+	d := decider{root: root, seen: map[string]bool{}}
+	d.tests, _ = compiled(TestFiles())
+	d.read(command, []string{folder})
+	return d.patterns
 }
 
 // literal returns the pattern that matches one path.

@@ -66,3 +66,46 @@ func TestScriptsOfACheck(t *testing.T) {
 		}
 	}
 }
+
+// What a check runs in turn decides it as well: scripts that scripts run or include, scripts of package.json, and
+// targets that a target of make needs.
+func TestScriptsOfScripts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"package.json": `{"scripts": {"pretest": "npm run lint", "lint": "./scripts/lint",
+			"test": "sh scripts/test.sh"}}`,
+		"scripts/lint":     "#!/usr/bin/env bash\nexec node scripts/rules.js\n",
+		"scripts/rules.js": "", "scripts/test.sh": ". scripts/lib.sh\n" + `source "$(dirname "$0")/more.sh"` + "\n" +
+			`[ "$(sh sum.sh 1 1)" = 2 ]` + "\nif ! sh scripts/deep.sh > /dev/null 2>&1; then exit 1; fi\n# sh not.sh\n",
+		"scripts/lib.sh": ". scripts/test.sh\n", "scripts/more.sh": "", "scripts/deep.sh": "cd sub && ./end.sh\n",
+		"sub/end.sh": "sh ../../outside.sh; sh $NAME.sh; sh none.sh", "sum.sh": "", "not.sh": "",
+		"Makefile": "SH = sh\n.PHONY: test\ntest: unit check\n\t@$(MAKE) more\nunit: ; sh a.sh\ncheck: unit test\n" +
+			"\tsh b.sh\nmore:\n\t./c.sh\nother:\n\tsh sum.sh\n",
+		"a.sh": "", "b.sh": "", "c.sh": "",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for command, want := range map[string]string{
+		"npm test": "scripts/lint scripts/rules.js scripts/test.sh scripts/lib.sh scripts/more.sh scripts/deep.sh " +
+			"sub/end.sh",
+		"make test": "c.sh a.sh b.sh",
+		"make more": "c.sh",
+	} {
+		var found []string
+		for _, p := range NewCheck(dir, "", command).Protect {
+			if !strings.ContainsAny(p, "*{") {
+				found = append(found, p)
+			}
+		}
+		if got := strings.Join(found, " "); got != want {
+			t.Errorf("%s: %s, want %s", command, got, want)
+		}
+	}
+}

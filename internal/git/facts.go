@@ -46,3 +46,12 @@ func changesTracked(status string) bool {
 	}
 	return false
 }
+
+// Seen returns the files below a folder that git tracks or does not ignore, by their paths in it.
+func Seen(ctx context.Context, git RunEnv, dir string) ([]string, error) {
+	out, err := git(ctx, dir, nil, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(out, "\x00"), nil
+}

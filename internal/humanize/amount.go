@@ -23,6 +23,15 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm%02ds", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
 }
 
+// Limit writes a limit of time, to a millisecond: 30s, 2.95s, 1m02s, 1m2.5s.
+func Limit(d time.Duration) string {
+	if d = d.Round(time.Millisecond); d >= time.Second && d%time.Second != 0 && d%(100*time.Millisecond) != 0 ||
+		d >= 10*time.Second && d%time.Second != 0 {
+		return d.String()
+	}
+	return Duration(d)
+}
+
 // Count writes a number with its noun: 1 run, 2 runs, 2 retries.
 func Count(n int, noun string) string {
 	if n == 1 {

@@ -97,7 +97,7 @@ func (x *explainer) event(i int, e fsm.Event) {
 	case fsm.EventActionComplete:
 		x.action(e)
 		x.started = nil
-	case fsm.EventActionKilled: // by a stop of the run; what it used is paid for
+	case fsm.EventActionKilled: // what it used is paid for
 		x.killed(e)
 		x.started = nil
 	case fsm.EventItemEnd:
@@ -216,7 +216,7 @@ func (x *explainer) action(e fsm.Event) {
 	x.add(Sentence{Text: text, Events: events})
 }
 
-// killed says how a prompt ended that the stop of the run ended.
+// killed says how a prompt ended that the stop of the run ended, or a limit of a budget.
 func (x *explainer) killed(e fsm.Event) {
 	s := Sentence{Events: []uint64{e.Seq}}
 	what := ""
@@ -225,8 +225,11 @@ func (x *explainer) killed(e fsm.Event) {
 		s.Events = []uint64{x.started.Seq, e.Seq}
 	}
 	took := humanize.Duration(time.Duration(whole(e, "duration_ms")) * time.Millisecond)
-	s.Text = fmt.Sprintf("Its prompt%s was ended by the stop of the run after %s%s.", what, took,
-		askedOf(e, "asked of"))
+	by := "the stop of the run"
+	if limit := str(e, "limit"); limit != "" {
+		by = "the limit " + limit + " of a budget"
+	}
+	s.Text = fmt.Sprintf("Its prompt%s was ended by %s after %s%s.", what, by, took, askedOf(e, "asked of"))
 	x.add(s)
 }
 

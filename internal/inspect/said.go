@@ -273,7 +273,7 @@ func limitAmount(e fsm.Event, key string) string {
 	switch strings.TrimPrefix(str(e, "limit"), "budget.") {
 	case "wall", "timeout":
 		if is {
-			return humanize.InSeconds(n)
+			return humanize.Limit(time.Duration(n * float64(time.Second)))
 		}
 	}
 	return Text(e.Get(key))

@@ -85,6 +85,9 @@ func runGoal(ctx context.Context, a *program, o *goalOptions) error {
 	if err := a.proveGoal(ctx, name, shown); err != nil {
 		return err
 	}
+	if shown {
+		o.goal.PrintProtected(a.out, p)
+	}
 	if !o.yes {
 		a.out.Flush() // the question comes after what it is about
 		line, ok := ask.Line(ctx, "\nEnter runs it, Ctrl-C leaves it there: ")
