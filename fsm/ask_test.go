@@ -288,7 +288,7 @@ func TestAsking(t *testing.T) {
 	res := &Result{Stdout: "out"}
 	e.mem.Result = res
 	evaluate := func(st *State, res *Result) (v Verdict, err error) {
-		if broken := drive(t.Context(), e, func() { v, _, err = e.evaluate(st, res) }); broken != nil {
+		if broken := drive(t.Context(), load(e, func() { v, _, err = e.evaluate(st, res) }), &e.cfg); broken != nil {
 			t.Error(broken)
 		}
 		return v, err

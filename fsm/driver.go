@@ -10,32 +10,31 @@ import (
 // A driver is the side of a run that has goroutines and timers: it tells the machine what happened, and does
 // what the machine has begun.
 type driver struct {
-	machine *machine
+	machine *Machine
 	cfg     *Config
-	ended   chan *effect
+	ended   chan *Effect
 	calls   chan func()                         // of effects that are being done, to be made on the side of the machine
-	flying  map[*effect]context.CancelCauseFunc // that were started and have not ended
+	begun   []*Effect                           // that were not started, and what started them is on record
+	flying  map[*Effect]context.CancelCauseFunc // that were started and have not ended
 	ctx     context.Context                     // of all effects
 	cancel  context.CancelCauseFunc
 	inline  bool // the one effect is done on the goroutine of the machine
 }
 
-// drive runs x until it ends. The error is that the run could not be recorded any more.
-func drive(ctx context.Context, x *Executor, run func()) error {
-	m := &machine{life: &life{}}
+// drive steps a machine until its run ends. The error is that the run could not be recorded any more.
+func drive(ctx context.Context, m *Machine, cfg *Config) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	d := &driver{
-		machine: m, cfg: &x.cfg, ctx: ctx, cancel: cancel, flying: map[*effect]context.CancelCauseFunc{},
-		ended: make(chan *effect), calls: make(chan func()),
+		machine: m, cfg: cfg, ctx: ctx, cancel: cancel, flying: map[*Effect]context.CancelCauseFunc{},
+		ended: make(chan *Effect), calls: make(chan func()),
 	}
-	m.driver, x.life = d, m.life
-	m.begin(x, run)
+	m.driver = d
 	var changed <-chan struct{}
-	for in := (input{}); ; {
+	for in := (Input{}); ; {
 		select {
 		case <-changed: // whatever else happened first
-			in.news = true
+			in.News = true
 		default:
 		}
 		if d.cfg.Changed != nil {
@@ -48,32 +47,34 @@ func drive(ctx context.Context, x *Executor, run func()) error {
 			}
 		}
 		if ctx.Err() != nil {
-			in.stop = context.Cause(ctx)
+			in.Stop = context.Cause(ctx)
 		}
 		select {
 		case <-d.cfg.Drain:
-			in.drain = true
+			in.Drain = true
 		default:
 		}
-		m.step(time.Now(), in)
+		out := m.Step(time.Now(), in)
 		d.record()
-		if len(m.tasks) == 0 {
+		if out.Ended {
 			d.await()
 			return m.broken
 		}
-		m.flush()
-		in = d.next(changed)
+		d.begun = append(d.begun[:0], out.Start...)
+		if sync := m.flush(); sync != nil {
+			d.begun = append(d.begun, sync)
+		}
+		in = d.next(out, changed)
 	}
 }
 
 // next does what the machine has begun, and returns what happens first.
-func (d *driver) next(changed <-chan struct{}) (in input) {
+func (d *driver) next(out Output, changed <-chan struct{}) (in Input) {
 	m := d.machine
 	if m.broken != nil { // what was begun is not started: it is as if it had ended
-		in.done, m.begun = m.begun, nil
+		in.Done, d.begun = d.begun, nil
 	}
-	left, limited := m.next()
-	if len(m.tasks) == 1 && len(d.flying) == 0 && len(m.begun) == 1 && !limited {
+	if len(m.tasks) == 1 && len(d.flying) == 0 && len(d.begun) == 1 && !out.Timed {
 		return d.alone()
 	}
 	d.start()
@@ -83,7 +84,7 @@ func (d *driver) next(changed <-chan struct{}) (in input) {
 		held = d.cfg.Held()
 	}
 	// it was released since the machine asked, or it is broken
-	if len(in.done) > 0 || (d.cfg.Held != nil || m.broken != nil) && m.ready() {
+	if len(in.Done) > 0 || (d.cfg.Held != nil || m.broken != nil) && m.ready() {
 		return in
 	}
 	if m.life.ended() == nil {
@@ -95,7 +96,7 @@ func (d *driver) next(changed <-chan struct{}) (in input) {
 	if !m.drains {
 		drain = d.cfg.Drain
 	}
-	fires, stop := timer(left, limited)
+	fires, stop := timer(out.Wake, out.Timed)
 	defer stop()
 	for {
 		select {
@@ -109,12 +110,12 @@ func (d *driver) next(changed <-chan struct{}) (in input) {
 		case <-fires:
 		case <-stopped:
 		case <-drain:
-			in.drain = true
+			in.Drain = true
 		case <-held:
 		case <-changed:
-			in.news = true
+			in.News = true
 		case <-wake:
-			in.wake = true
+			in.Wake = true
 		}
 		return in
 	}
@@ -141,17 +142,16 @@ func timer(left time.Duration, limited bool) (fires <-chan time.Time, stop func(
 
 // alone does the one effect that was begun on the goroutine of the machine, which need not continue before that
 // has ended.
-func (d *driver) alone() input {
-	x := d.machine.begun[0]
-	d.machine.begun = d.machine.begun[:0]
+func (d *driver) alone() Input {
+	x := d.begun[0]
 	d.inline = true
 	x.run(d.ctx)
 	d.inline = false
-	return input{done: []*effect{x}}
+	return Input{Done: []*Effect{x}}
 }
 
 // run does the effect.
-func (x *effect) run(ctx context.Context) {
+func (x *Effect) run(ctx context.Context) {
 	began := time.Now()
 	x.do(ctx)
 	x.took = time.Since(began)
@@ -159,7 +159,7 @@ func (x *effect) run(ctx context.Context) {
 
 // start begins what the machine has begun.
 func (d *driver) start() {
-	for _, x := range d.machine.begun {
+	for _, x := range d.begun {
 		ctx, cancel := context.WithCancelCause(d.ctx)
 		d.flying[x] = cancel
 		go func() {
@@ -167,7 +167,6 @@ func (d *driver) start() {
 			d.ended <- x
 		}()
 	}
-	d.machine.begun = d.machine.begun[:0]
 }
 
 // await waits for the effects that no task waits for: what was written becomes durable.
@@ -209,11 +208,11 @@ func (d *driver) end() {
 }
 
 // take takes an effect that has ended, and those that have ended meanwhile.
-func (d *driver) take(in *input, x *effect) {
+func (d *driver) take(in *Input, x *Effect) {
 	for {
 		d.flying[x](nil)
 		delete(d.flying, x)
-		in.done = append(in.done, x)
+		in.Done = append(in.Done, x)
 		select {
 		case x = <-d.ended:
 		default:

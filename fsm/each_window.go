@@ -27,10 +27,10 @@ func (e *Executor) flows() bool {
 func (w *window) shut(item int) bool { return w.on && w.at > 0 && item >= w.free }
 
 // opens reports whether what was announced is durable.
-func (w *window) opens(m *machine) bool { return w.at > 0 && (m.safe >= w.at || m.broken != nil) }
+func (w *window) opens(m *Machine) bool { return w.at > 0 && (m.safe >= w.at || m.broken != nil) }
 
 // open takes in what has become durable.
-func (w *window) open(m *machine) {
+func (w *window) open(m *Machine) {
 	if w.opens(m) {
 		w.free, w.at = w.end, 0
 	}

@@ -63,7 +63,7 @@ type Executor struct {
 
 	parent   *Executor // that runs this one as a sub-loop; nil in the run itself
 	depth    int       // of parents
-	machine  *machine
+	machine  *Machine
 	task     *task      // that it is, or is a sub-loop of
 	life     *life      // how long it may continue
 	crew     *crew      // what the state runs side by side now; nil = nothing
@@ -109,11 +109,12 @@ func Resume(cfg Config, mem *Snapshot) *Executor {
 // Run runs until the loop ends, and returns how. An error means that the run could not be recorded any more
 // (then it stopped at once) and that there is no outcome. When ctx is cancelled with a *Stop as its cause the
 // run ends gracefully.
-func (e *Executor) Run(ctx context.Context) (o Outcome, err error) {
-	if err = drive(ctx, e, func() { o, err = e.loop() }); err != nil {
+func (e *Executor) Run(ctx context.Context) (Outcome, error) {
+	m := Load(e)
+	if err := drive(ctx, m, &e.cfg); err != nil {
 		return Outcome{}, err
 	}
-	return o, nil
+	return m.ended, nil
 }
 
 // loop runs until the loop ends, as a task or a part of one.

@@ -7,22 +7,21 @@ import (
 	"time"
 )
 
-// A machine is a run between two things that happen: the tasks it consists of, what each waits for, and what
-// they have begun.
+// A Machine is a run between two things that happen: its tasks, what each waits for, and what they have begun. It is
+// a value without a goroutine, lock, channel, timer or clock. The same inputs in the same order lead the same way.
 //
-// A task is a loop with its sub-loops: the run itself, a branch, or an item with a memory of its own. Tasks
-// take turns. A task has the machine to itself until it gives way, which it does where it waits
-// ([Executor.rest]), has the world do something ([Executor.do]) or wants what it emitted to be on record
-// ([Executor.settle]), and nowhere else; so what a run remembers needs no lock, and the same things that happen
-// in the same order lead the same way.
+// A step takes what happened ([Input]), ends what is out of time, and lets each task continue until it waits. The
+// driver (driver.go) then records, starts, ends, and waits, in this order:
 //
-// The machine has no goroutine of its own, no timer and no channel: its driver (driver.go) tells it what
-// happened, has it advance, does what it has begun, and calls it again when something ended, or when the time
-// that it names has come.
-type machine struct {
+//	out := m.Step(time.Now(), in) // advance until the world is needed
+//	d.record()                    // out.Batch is durable
+//	in = d.next(out, changed)     // start out.Start, end what has to end, and wait for what happens first
+//
+// The package comment has the whole contract.
+type Machine struct {
 	life   *life     // of the run
 	tasks  []*task   // that have not ended, in the order in which they began
-	begun  []*effect // that the driver has not started
+	begun  []*Effect // in this step
 	crews  int       // of branches and items that are at work, one inside another
 	out    Batch     // what is to be recorded before anything that was begun is started
 	steps  int       // that it made
@@ -34,44 +33,74 @@ type machine struct {
 	flows  bool      // something was written that is to become durable while tasks continue
 	syncs  bool      // that is being done
 	broken error     // the first failed record; nothing is done after it
-	driver *driver
+	driver *driver   // reads the history, records lines of output, and makes durable what was written
+	ended  Outcome   // of the run, once no task is left
 }
 
-// An input is what happened since the last step.
-type input struct {
-	done  []*effect // that ended
-	stop  error     // the run is to end; nil = it is not
-	drain bool      // nothing more is to begin
-	news  bool      // Config.Changed reported something
-	wake  bool      // a user ends a wait
+// Load makes the machine of a run that [Start], [Resume] or [Fork] prepared: they differ in what it remembers, and in
+// nothing else.
+func Load(x *Executor) *Machine {
+	var m *Machine
+	m = load(x, func() { m.ended, _ = x.loop() }) // the error is broken
+	return m
 }
 
-// step takes what happened, and has the run continue until it needs the world again. Then out holds what is to be
-// recorded, and begun what is to be started once that is durable. Effects whose life has ended are to be ended,
-// and next says when step is to be called again at the latest.
-func (m *machine) step(now time.Time, in input) {
-	m.now = now
+// load makes the machine of a run that runs as run.
+func load(x *Executor, run func()) *Machine {
+	m := &Machine{life: &life{}}
+	x.life = m.life
+	m.begin(x, run)
+	return m
+}
+
+// An Input is what happened since the last step.
+type Input struct {
+	Done  []*Effect // that ended
+	Stop  error     // the run is to end; nil = it is not
+	Drain bool      // nothing more is to begin
+	News  bool      // Config.Changed reported something
+	Wake  bool      // a user ends a wait
+}
+
+// An Output is what a step leads to. It is lent until the next step.
+type Output struct {
+	Batch *Batch        // is recorded before anything of Start is started
+	Start []*Effect     // are started after that
+	Wake  time.Duration // until the next step at the latest, where Timed is set
+	Timed bool
+	Ended bool // no task is left
+}
+
+// Step takes what happened, and has the run continue until it needs the world again.
+func (m *Machine) Step(now time.Time, in Input) (out Output) {
+	m.now, m.begun = now, m.begun[:0]
 	m.steps++
-	m.drains = m.drains || in.drain
-	if in.news {
+	m.drains = m.drains || in.Drain
+	if in.News {
 		m.news++
 	}
-	if in.wake {
+	if in.Wake {
 		m.awaken()
 	}
-	if in.stop != nil {
-		m.life.end(in.stop)
+	if in.Stop != nil {
+		m.life.end(in.Stop)
 	}
-	for _, x := range in.done {
+	for _, x := range in.Done {
 		if x.done = true; x.then != nil {
 			x.then()
 		}
 	}
 	m.expire()
 	m.advance()
+	out = Output{Batch: &m.out, Start: m.begun, Ended: len(m.tasks) == 0}
+	out.Wake, out.Timed = m.next()
+	return out
 }
 
-// A task is what takes turns with others.
+// A task is a loop with its sub-loops: the run itself, a branch, or an item with a memory of its own. Tasks take
+// turns. A task has the machine to itself until it gives way, which it does where it waits ([Executor.rest]), has the
+// world do something ([Executor.do]) or wants what it emitted to be on record ([Executor.settle]), and nowhere else;
+// so what a run remembers needs no lock.
 type task struct {
 	x     *Executor           // that it runs
 	over  func() bool         // it continues once this reports true; nil = it can continue
@@ -87,8 +116,8 @@ type none = struct{}
 // A limitOfTime returns in how long a time is up. It reports false where nothing is limited.
 type limitOfTime func() (time.Duration, bool)
 
-// An effect is something that the world does while the machine rests.
-type effect struct {
+// An Effect is something that the world does while the machine rests.
+type Effect struct {
 	do   func(context.Context) // it must not use what the run remembers
 	life *life                 // it is to end with it
 	then func()                // takes the result, on the side of the machine; nil = there is nothing to take
@@ -97,7 +126,7 @@ type effect struct {
 }
 
 // begin adds a task that runs x.
-func (m *machine) begin(x *Executor, run func()) {
+func (m *Machine) begin(x *Executor, run func()) {
 	t := &task{x: x}
 	x.machine, x.task = m, t
 	t.turn, _ = iter.Pull(func(give func(none) bool) {
@@ -108,7 +137,7 @@ func (m *machine) begin(x *Executor, run func()) {
 }
 
 // advance lets tasks continue until each of them waits for something that has not come.
-func (m *machine) advance() {
+func (m *Machine) advance() {
 	for moved := true; moved; {
 		moved = false
 		for i := 0; i < len(m.tasks); i++ {
@@ -126,7 +155,7 @@ func (m *machine) advance() {
 }
 
 // put adds to what is to be recorded.
-func (m *machine) put(b *Batch) {
+func (m *Machine) put(b *Batch) {
 	m.out.Events = append(m.out.Events, b.Events...)
 	if b.Snapshot != nil {
 		m.out.Snapshot = b.Snapshot
@@ -136,7 +165,7 @@ func (m *machine) put(b *Batch) {
 }
 
 // recorded notes that a batch was.
-func (m *machine) recorded(b *Batch) {
+func (m *Machine) recorded(b *Batch) {
 	if n := len(b.Events); n > 0 {
 		m.seq = b.Events[n-1].Seq
 	}
@@ -147,16 +176,16 @@ func (m *machine) recorded(b *Batch) {
 	}
 }
 
-// flush has the world make durable what was written, while tasks continue. One effect at a time does so: the
-// next one takes all that was written meanwhile.
-func (m *machine) flush() {
+// flush returns the effect that makes durable what was written, while tasks continue; nil = there is none. One at a
+// time does so: the next one takes all that was written meanwhile.
+func (m *Machine) flush() *Effect {
 	if !m.flows || m.syncs || m.broken != nil {
-		return
+		return nil
 	}
 	var err error
 	upTo := m.seq
 	m.flows, m.syncs = false, true
-	m.begun = append(m.begun, &effect{
+	return &Effect{
 		do:   func(ctx context.Context) { err = m.driver.sync(ctx) },
 		life: m.life,
 		then: func() {
@@ -165,7 +194,7 @@ func (m *machine) flush() {
 			}
 			m.safe = max(m.safe, upTo)
 		},
-	})
+	}
 }
 
 // settle gives way until what is to be recorded so far is. It reports whether that worked.
@@ -190,15 +219,15 @@ func (e *Executor) settleMany() {
 
 // numbered is the number that the last event has which is recorded, or is about to be; of a run whose files are
 // kept, that or a lower one.
-func (m *machine) numbered() uint64 { return m.seq + uint64(len(m.out.Events)) }
+func (m *Machine) numbered() uint64 { return m.seq + uint64(len(m.out.Events)) }
 
 // ready reports whether a task can continue.
-func (m *machine) ready() bool {
+func (m *Machine) ready() bool {
 	return slices.ContainsFunc(m.tasks, func(t *task) bool { return t.over == nil || t.over() })
 }
 
 // expire ends the tasks whose time is up, whatever they do.
-func (m *machine) expire() {
+func (m *Machine) expire() {
 	for _, t := range m.tasks {
 		if left, limited := t.x.deadlineLeft(); limited && left <= 0 {
 			t.x.deadline.late = true
@@ -208,7 +237,7 @@ func (m *machine) expire() {
 }
 
 // next returns in how long the machine has to advance, whatever happens until then. It reports false where it need not.
-func (m *machine) next() (first time.Duration, limited bool) {
+func (m *Machine) next() (first time.Duration, limited bool) {
 	for _, t := range m.tasks {
 		for _, limit := range []limitOfTime{t.left, t.x.deadlineLeft} {
 			if limit == nil {
@@ -240,14 +269,14 @@ func (e *Executor) do(f func(context.Context)) {
 }
 
 // start has f done by the world.
-func (e *Executor) start(f func(context.Context)) *effect {
-	x := &effect{do: f, life: e.life}
+func (e *Executor) start(f func(context.Context)) *Effect {
+	x := &Effect{do: f, life: e.life}
 	e.machine.begun = append(e.machine.begun, x)
 	return x
 }
 
 // awaken ends one of the waits that a user may end: the one that has lasted longest.
-func (m *machine) awaken() {
+func (m *Machine) awaken() {
 	var first *task
 	for _, t := range m.tasks {
 		if !t.wakes.IsZero() && (first == nil || t.wakes.Before(first.wakes)) {
@@ -260,7 +289,7 @@ func (m *machine) awaken() {
 }
 
 // waits reports whether a task is in a wait that a user may end.
-func (m *machine) waits() bool {
+func (m *Machine) waits() bool {
 	return slices.ContainsFunc(m.tasks, func(t *task) bool { return !t.wakes.IsZero() })
 }
 
