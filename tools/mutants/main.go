@@ -147,8 +147,8 @@ func noticed(suites []*suite, rule int) (by, endless string) {
 		var skip, late []string // that failed once, and that were cut off
 		for _, tests := range []string{"^TestTraces$", ".", ".", "."} {
 			r := s.run(rule, tests, pattern(append(skip, late...)), *firstLimit)
-			if len(r.failed) > 0 && s.again(rule, r.failed) {
-				return name(s.dir, r.failed), ""
+			if again := s.again(rule, r.failed); len(again) > 0 {
+				return name(s.dir, again), ""
 			}
 			skip, late = append(skip, r.failed...), append(late, r.cut...)
 			if tests == "." && r.passed {
@@ -171,15 +171,18 @@ func noticed(suites []*suite, rule int) (by, endless string) {
 	return "", ""
 }
 
-// again reports whether tests that failed fail again alone, in one of three runs: on a busy machine a test may have
-// failed by its own fault.
-func (s *suite) again(rule int, tests []string) bool {
-	for range 3 {
-		if r := s.run(rule, pattern(tests), "", *firstLimit); len(r.failed) > 0 {
-			return true
+// again returns which tests that failed fail again alone, in one of three runs: on a busy machine a test may have
+// failed by its own fault, and where a process ended, only one of those that were at work ended it.
+func (s *suite) again(rule int, tests []string) (failed []string) {
+	for _, test := range tests {
+		for range 3 {
+			if r := s.run(rule, pattern([]string{test}), "", *firstLimit); len(r.failed) > 0 {
+				failed = append(failed, test)
+				break
+			}
 		}
 	}
-	return false
+	return failed
 }
 
 // pattern matches exactly these tests; "" = there are none.
@@ -219,7 +222,7 @@ var (
 	failure  = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 	timedOut = regexp.MustCompile(`(?m)^panic: test timed out|^fatal error: .*out of memory|^runtime: out of memory`)
 	running  = regexp.MustCompile(`(?m)^\s+(Test\w+)[^\n]* \([^\n]*s\)$`)
-	inStack  = regexp.MustCompile(`\b(?:Test|Fuzz|Example)[A-Z]\w+`)
+	progress = regexp.MustCompile(`(?m)^(=== RUN |=== CONT|=== PAUSE|--- \w+:)\s+(\w+)(?: \(.*)?$`)
 )
 
 // run runs tests without one rule; 0 = with all of them.
@@ -245,11 +248,8 @@ func (s *suite) run(rule int, tests, skip string, limit time.Duration) (r report
 	if len(r.failed) > 0 {
 		return r
 	}
-	found := inStack.FindAllString(r.out[max(0, strings.Index(r.out, "\npanic: ")):], 1)
-	if !timedOut.MatchString(r.out) { // the process of the tests ended: the stack names the test
-		if r.failed = found; len(found) == 0 {
-			r.failed = []string{"."}
-		}
+	if !timedOut.MatchString(r.out) { // the process of the tests ended
+		r.failed = atWork(r.out)
 		return r
 	}
 	for _, m := range running.FindAllStringSubmatch(r.out, -1) {
@@ -258,7 +258,21 @@ func (s *suite) run(rule int, tests, skip string, limit time.Duration) (r report
 		}
 	}
 	if len(r.cut) == 0 {
-		r.cut = found
+		r.cut = atWork(r.out)
 	}
 	return r
+}
+
+// atWork returns the tests that had begun and not ended when an output ended.
+func atWork(out string) (tests []string) {
+	for _, m := range progress.FindAllStringSubmatch(out, -1) {
+		switch what, test := m[1], m[2]; what {
+		case "=== RUN ", "=== CONT":
+			tests = append(tests, test)
+		default:
+			tests = slices.DeleteFunc(tests, func(t string) bool { return t == test })
+		}
+	}
+	slices.Sort(tests)
+	return slices.Compact(tests)
 }
