@@ -149,6 +149,11 @@ func TestWorkerSuspendsUnbegun(t *testing.T) {
 		t.Errorf("people are notified by %q, want one line", got)
 	}
 	asked := len(strings.Fields(readText(t, filepath.Join(bin, "asked"))))
+	third := f.submit("three", "--no-lock")
+	f.until("a third waits as well", func() bool { return strings.Count(by(), "git:origin") == 3 })
+	if now := len(strings.Fields(readText(t, filepath.Join(bin, "asked")))); now != asked {
+		t.Errorf("the repository was asked %d times more for a run that was submitted later", now-asked)
+	}
 	if names := f.loops("__complete", "unblock", ""); !strings.Contains(names, "git:origin") {
 		t.Errorf("unblock offers %s", names)
 	}
@@ -158,7 +163,9 @@ func TestWorkerSuspendsUnbegun(t *testing.T) {
 		!strings.Contains(said, other+" continues") {
 		t.Errorf("unblock says %s", said)
 	}
-	f.until("both are completed", func() bool { return f.status(one) == "completed" && f.status(other) == "completed" })
+	f.until("all are completed", func() bool {
+		return f.status(one) == "completed" && f.status(other) == "completed" && f.status(third) == "completed"
+	})
 	f.wholeHistory(one, "a b c")
 	if asked > 4 {
 		t.Errorf("the repository was asked %d times before there was a login", asked)

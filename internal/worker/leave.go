@@ -49,6 +49,9 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 	if away, is := errors.AsType[*git.AwayError](err); is { // which is no fault of the run
 		w.refused(id, note)
 		if away.Refused {
+			w.mu.Lock()
+			w.refusedAt = time.Now()
+			w.mu.Unlock()
 			found(w.unfetched(after, now, away))
 			return false, true
 		}
@@ -114,6 +117,35 @@ func (w *worker) unfetched(ctx context.Context, p persistence.Placed, away *git.
 	}
 	w.Say("Run %s is parked where it waits.", p.Run)
 	return persistence.Finding{Open: true, After: w.wakes(ctx, p.Run)}
+}
+
+// barred reports whether a submitted run is not begun for now, because the repository of its files refused the login
+// of this machine a short time ago, for a run that still waits for it. It waits for the same then, without asking.
+func (w *worker) barred(ctx context.Context, p persistence.Placed) bool {
+	w.mu.Lock()
+	rest := restOfRefused - time.Since(w.refusedAt)
+	_, tried := w.notes[p.Run]
+	w.mu.Unlock()
+	if rest <= 0 || p.State.Status != persistence.Queued || tried && inspect.UnfetchedBy(p.Note) == "" { // unblocked
+		return false
+	}
+	all, err := w.store.Placed(ctx, "", 0)
+	if err != nil {
+		return false
+	}
+	for _, other := range all {
+		if other.Run == p.Run || other.State.Status != persistence.Queued || inspect.UnfetchedBy(other.Note) == "" {
+			continue
+		}
+		w.refused(p.Run, other.Note)
+		if err := w.store.Found(context.WithoutCancel(ctx), p.Run,
+			persistence.Finding{Open: true, After: rest, Note: other.Note}); err != nil {
+			w.trouble(err)
+			return false
+		}
+		return true
+	}
+	return false
 }
 
 // firstFor reports whether a run is the first of the submitted ones that waits for what a person has to do.

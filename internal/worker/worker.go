@@ -62,12 +62,14 @@ type worker struct {
 	changed chan struct{} // of one element: the runs that it has are others
 	more    chan string   // channels to take jobs of, too
 
-	mu     sync.Mutex
-	runs   map[persistence.ID]bool      // guarded by mu: those that it has now
-	left   map[persistence.ID]time.Time // guarded by mu: when it left others
-	notes  map[persistence.ID]string    // guarded by mu: why runs did not begin here
-	blocks blocks                       // guarded by mu
-	last   string                       // guarded by mu: what kept it from something last
+	mu    sync.Mutex
+	runs  map[persistence.ID]bool      // guarded by mu: those that it has now
+	left  map[persistence.ID]time.Time // guarded by mu: when it left others
+	notes map[persistence.ID]string    // guarded by mu: why runs did not begin here
+	// guarded by mu: when the repository of the files of runs refused the login of this machine last
+	refusedAt time.Time
+	blocks    blocks // guarded by mu
+	last      string // guarded by mu: what kept it from something last
 }
 
 // Open returns the store and the queue of the runs of a project. The caller closes both.
@@ -336,6 +338,9 @@ func (w *worker) drive(ctx context.Context, id persistence.ID) (over bool) {
 		w.mu.Lock()
 		w.blocks.remove(id)
 		w.mu.Unlock()
+		if w.barred(ctx, p) {
+			return true
+		}
 		code, said, err := w.carry(ctx, p)
 		now, ok := w.placed(context.WithoutCancel(ctx), id)
 		if !ok {
