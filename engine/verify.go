@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,8 +137,21 @@ func (v *verifying) open(ctx context.Context) error {
 		return err
 	}
 	v.walk = git.NewWalk(undoEnv(p, v.e.o), GitWait(p), p.Dir, filepath.Join(v.place, "git"))
-	v.start, err = v.walk.Kept(ctx, git.ProofRef(string(v.r.Run.ID), git.AtStart))
+	if left, err := v.walk.Kept(ctx, v.r.Receipt.Tree, ""); err != nil || left == "" {
+		return cmp.Or(err, v.gone("git has no such tree"))
+	}
+	recorded := "" // a run that was imported has no such ref; its snapshots may have the tree
+	if v.memory != nil {
+		recorded = v.memory.StartTree
+	}
+	v.start, err = v.walk.Kept(ctx, git.ProofRef(string(v.r.Run.ID), git.AtStart), recorded)
 	return err
+}
+
+// gone is the refusal of a run whose files are not there.
+func (v *verifying) gone(why string) error {
+	return refuse(NotFound, "the files that run %s left, tree %s, are not in this repository: %s", v.r.Run.ID,
+		v.r.Receipt.Tree, why)
 }
 
 // repeat does a check again. Without a result it explains why it was not done.
@@ -196,8 +210,7 @@ func (v *verifying) repeat(ctx context.Context, c fsm.CheckResult) (now *fsm.Che
 	}
 	dir, _, err := v.walk.CheckOut(ctx, tree, top)
 	if err != nil {
-		return nil, "", refuse(NotFound, "the files that run %s left, tree %s, are not in this repository: %s",
-			v.r.Run.ID, tree, humanize.OneLine(err))
+		return nil, "", v.gone(humanize.OneLine(err))
 	}
 	if err := v.walk.InitRepository(ctx, top); err != nil {
 		return nil, "", err

@@ -194,36 +194,83 @@ func TestCLIToolAndSession(t *testing.T) {
 	})
 }
 
-// An agent works in a sandbox that reaches its vendor alone, the first time in a home, with a key that it does not
-// have: the proxy writes it into its requests to the vendor. Its tool works there too.
+// withoutItsKey returns a Runner with a CLI that does not have its key, in a sandbox that reaches its vendor alone, the
+// first time in a home.
+func withoutItsKey(t *testing.T, cli, text string) (r *Runner, api *testenv.VendorAPI, a fsm.Action,
+	key confine.Egress, home string,
+) {
+	t.Helper()
+	r, _, a = realCLI(t, cli, text)
+	api = testenv.ServeVendorTLS(t, cli)
+	home, err := os.MkdirTemp("/var/lib", "loops-cli-*") // which the sandbox does not let it change
+	if err != nil {
+		home = t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	vendor, err := url.Parse(api.URL)
+	testenv.Must(t, err)
+	trust := filepath.Join(t.TempDir(), "vendor.pem")
+	testenv.Must(t, os.WriteFile(trust, api.CA, 0o600))
+	key = confine.NewEgress("KEY", "the-key-that-is-real", []string{vendor.Host})
+	r.Egress, r.Env = []confine.Egress{key}, nil
+	for _, e := range append(testenv.CLIEnv(t, cli, api, home), "SSL_CERT_FILE="+trust) {
+		r.Env = append(r.Env, strings.ReplaceAll(e, "no-key", key.StandIn))
+	}
+	a.Sandbox = []*confine.Policy{{Preset: confine.Workspace, Network: []string{vendor.Host}}}
+	return r, api, a, key, home
+}
+
+// An agent works in a sandbox with a key that it does not have: the proxy writes it into its requests to the vendor.
+// Its tool works there too.
 func TestCLIInASandboxWithoutItsKey(t *testing.T) {
 	t.Parallel()
 	testenv.EachCLI(t, func(t *testing.T, cli string) {
-		r, _, a := realCLI(t, cli, "- the first thing [[tool]]")
-		api := testenv.ServeVendorTLS(t, cli)
-		home, err := os.MkdirTemp("/var/lib", "loops-cli-*") // which the sandbox does not let it change
-		if err != nil {
-			home = t.TempDir()
-		}
-		t.Cleanup(func() { _ = os.RemoveAll(home) })
-		vendor, err := url.Parse(api.URL)
-		testenv.Must(t, err)
-		trust := filepath.Join(t.TempDir(), "vendor.pem")
-		testenv.Must(t, os.WriteFile(trust, api.CA, 0o600))
-		key := confine.NewEgress("KEY", "the-key-that-is-real", []string{vendor.Host})
-		r.Egress, r.Env = []confine.Egress{key}, nil
-		for _, e := range append(testenv.CLIEnv(t, cli, api, home), "SSL_CERT_FILE="+trust) {
-			r.Env = append(r.Env, strings.ReplaceAll(e, "no-key", key.StandIn))
-		}
-		a.Sandbox = []*confine.Policy{{Preset: confine.Workspace, Network: []string{vendor.Host}}}
+		r, api, a, key, _ := withoutItsKey(t, cli, "- the first thing [[tool]]")
 		succeeded(t, do(t, r, a), cli, testenv.ToolFirst+"\n"+testenv.ToolDone, 2)
 		if made, err := os.ReadFile(filepath.Join(r.Dir, testenv.ToolMakes)); string(made) != "made\n" {
 			t.Errorf("the tool made %q: %v", made, err)
 		}
 		for _, asked := range api.Requests() {
-			sent := asked.Header.Get("Authorization") + asked.Header.Get("X-Api-Key") +
-				asked.Header.Get("X-Goog-Api-Key")
-			if !strings.Contains(sent, key.Value) || strings.Contains(fmt.Sprint(asked.Header), key.StandIn) {
+			if !strings.Contains(sentKey(asked), key.Value) || strings.Contains(fmt.Sprint(asked.Header), key.StandIn) {
+				t.Errorf("the vendor got %q", asked.Header)
+			}
+		}
+	})
+}
+
+// sentKey returns the headers of a request that the proxy of a sandbox covers.
+func sentKey(asked testenv.VendorRequest) string {
+	return asked.Header.Get("Authorization") + asked.Header.Get("X-Api-Key") + asked.Header.Get("X-Goog-Api-Key")
+}
+
+// In headers of the user that an agent sends the stand-in leaves, and in that of its key the secret: what
+// docs/language/secrets.md says of them. gemini sends no such headers.
+func TestCLIHeadersNotCovered(t *testing.T) {
+	t.Parallel()
+	testenv.WithCLI(t, "claude", func(t *testing.T, cli string) {
+		if cli == "gemini" {
+			return
+		}
+		r, api, a, key, home := withoutItsKey(t, cli, "- the first thing [[ok]]")
+		file, text := "", ""
+		switch cli {
+		case "claude":
+			r.Env = append(r.Env, "ANTHROPIC_CUSTOM_HEADERS=X-Team-Key: "+key.StandIn)
+		case "codex":
+			r.Env = append(r.Env, "TEAM_KEY="+key.StandIn)
+			file, text = ".codex/config.toml", `env_http_headers = {"X-Team-Key" = "TEAM_KEY"}`
+		case "qwen":
+			file = ".qwen/settings.json"
+			text = fmt.Sprintf(`{"model": {"generationConfig": {"customHeaders": {"X-Team-Key": %q}}}}`, key.StandIn)
+		}
+		if file = filepath.Join(home, file); file != home {
+			testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+			was, _ := os.ReadFile(file)
+			testenv.Must(t, os.WriteFile(file, append(was, text...), 0o600))
+		}
+		succeeded(t, do(t, r, a), cli, testenv.Hello, 1)
+		for _, asked := range api.Requests() {
+			if asked.Header.Get("X-Team-Key") != key.StandIn || !strings.Contains(sentKey(asked), key.Value) {
 				t.Errorf("the vendor got %q", asked.Header)
 			}
 		}

@@ -131,6 +131,9 @@ func ExportRun(ctx context.Context, path string, useZstd bool, through func(io.W
 	}
 	w, err = archive.Write(ctx, out, useZstd, store.Store, run, work, undo, lessons)
 	w.Snapshots = kept
+	if m, e := store.Snapshot(ctx, run.ID); e == nil && m != nil && m.Outcome != nil && m.Outcome.Receipt != nil {
+		w.Receipt = m.Outcome.Receipt.Tree != ""
+	}
 	if err == nil {
 		f.failed = f.Sync()
 	}

@@ -126,12 +126,17 @@ const (
 // ProofRef is the ref with the files of a run at a time.
 func ProofRef(run, when string) string { return proofRefs + refName(run) + "/" + when }
 
-// Kept returns the tree of the commit on a ref; "" = there is none.
-func (w *Walk) Kept(ctx context.Context, ref string) (string, error) {
+// Kept returns the tree of the commit on a ref, or a tree itself, or another one if the repository has it; "" = there
+// is neither.
+func (w *Walk) Kept(ctx context.Context, ref, other string) (tree string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.open(ctx); err != nil {
 		return "", err
 	}
-	return answer(w.inRepository(ctx, "rev-parse", "-q", "--verify", ref+"^{tree}"))
+	tree, err = answer(w.inRepository(ctx, "rev-parse", "-q", "--verify", ref+"^{tree}"))
+	if tree == "" && other != "" && err == nil {
+		tree, err = answer(w.inRepository(ctx, "rev-parse", "-q", "--verify", other+"^{tree}"))
+	}
+	return tree, err
 }

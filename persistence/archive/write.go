@@ -34,6 +34,7 @@ type Written struct {
 	Files  int // of the working folder
 	// whether it has the snapshots of the files of the project
 	Snapshots bool
+	Receipt   bool     // whether its receipt names files of the project, by their tree
 	Left      []string // what is in the working folder and no regular file, by path: it was left out
 }
 

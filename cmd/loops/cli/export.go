@@ -41,7 +41,8 @@ pipes and the like in the working folder are left out, and export says so. What 
 printed.
 
 Where the files of the project were kept (see undo), FILE has these snapshots: every file of the project that git does not ignore, as
-it was. Other files of the project, its commits and a work tree do not travel. With --with-memory it also has the memories that the
+it was; without them loops verify cannot repeat the checks of its receipt elsewhere. Other files of the project, its commits,
+a work tree and what was masked (.sealed) do not travel. With --with-memory it also has the memories that the
 run began with (see memory), all facts of them; import adds them to those of the project where it is given the same flag.` +
 			exitHelpOf(exitMeaning{Code: exitOK, Text: "the file is there"},
 				exitMeaning{Code: exitFailed, Text: "the file already exists, or cannot be written"},
@@ -114,6 +115,10 @@ func runExport(ctx context.Context, a *program, o exportOptions, arg string) err
 	}
 	for _, left := range written.Left {
 		terminal.Say(a.Err, "loops: %s is not a regular file and was left out\n", p.Short(left))
+	}
+	if written.Receipt && !written.Snapshots {
+		terminal.Say(a.Err, "loops: %s has the receipt and not the files that it names, because no snapshots were "+
+			"kept: loops verify repeats its checks in this repository alone\n", o.out)
 	}
 	if o.json {
 		return terminal.WriteJSON(a.out, api.Exported{
