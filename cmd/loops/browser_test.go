@@ -32,7 +32,8 @@ description: Asks before it ships
 labels: [shop]
 initial: look
 states:
-  look: {action: "printf '\\033[32mok\\033[0m\\n'; echo careful >&2; [ \"$LOOPS_CONTEXT_MOOD\" != bad ]", capture: seen, on_yes: ask, on_no: done}
+  look: {action: "printf '\\033[32mok\\033[0m\\n'; echo careful >&2; [ \"$LOOPS_CONTEXT_MOOD\" != bad ]",
+    capture: seen, on_yes: ask, on_no: done}
   ask:
     ask: {question: 'Ship it?', choices: [good, bad]}
     route: {good: done, bad: held}
@@ -305,7 +306,8 @@ func TestPagesInABrowser(t *testing.T) {
 		b.sees(`document.documentElement.scrollWidth <= 390`)
 		b.click(`a[href$="` + run + `"]`)
 		b.sees(
-			`document.documentElement.scrollWidth <= 390 && document.querySelector("#ask button").getBoundingClientRect().bottom < 844`)
+			`document.documentElement.scrollWidth <= 390 &&
+				document.querySelector("#ask button").getBoundingClientRect().bottom < 844`)
 		b.click(`button[value=good]`)
 		b.sees(statusIs("completed"))
 	})
@@ -326,10 +328,12 @@ func TestPagesInABrowser(t *testing.T) {
 		b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
 		b.open("/p/shop/runs/" + run)
 		b.sees(
-			`!document.querySelector("#ask button[name=confirm]").checkVisibility() && document.querySelector("#ask button[value=wait]").checkVisibility()`)
+			`!document.querySelector("#ask button[name=confirm]").checkVisibility() &&
+				document.querySelector("#ask button[value=wait]").checkVisibility()`)
 		b.click(`#ask summary`)
 		b.sees(
-			`document.documentElement.scrollWidth <= 390 && document.querySelector("#ask button[name=confirm]").getBoundingClientRect().height >= 40`)
+			`document.documentElement.scrollWidth <= 390 &&
+				document.querySelector("#ask button[name=confirm]").getBoundingClientRect().height >= 40`)
 		b.click(`#ask button[name=confirm]`)
 		b.sees(statusIs("completed"))
 	})
@@ -343,14 +347,17 @@ func TestPagesInABrowser(t *testing.T) {
 		b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
 		b.open(links["good"])
 		b.sees(
-			`document.documentElement.scrollWidth <= 390 && document.querySelector("#ask button").getBoundingClientRect().bottom < 844`)
+			`document.documentElement.scrollWidth <= 390 &&
+				document.querySelector("#ask button").getBoundingClientRect().bottom < 844`)
 		b.sees(`document.querySelector("#ask button").getBoundingClientRect().height >= 40`)
 		b.click(`#ask button`)
 		b.sees(
-			`document.querySelector("[role=status].lead")?.textContent.includes("The question was answered: good by ada (by a link)")`)
+			`document.querySelector("[role=status].lead")?.
+				textContent.includes("The question was answered: good by ada (by a link)")`)
 		b.sees(`document.documentElement.scrollWidth <= 390 && !document.querySelector("#ask button")`)
 		b.open(links["bad"])
-		b.sees(`document.querySelector("[role=status].lead")?.textContent.includes("The question was answered: good")`)
+		b.sees(`document.querySelector("[role=status].lead")?.
+				textContent.includes("The question was answered: good")`)
 		b.open("/p/shop/runs/" + run)
 		b.sees(statusIs("completed"))
 	})
@@ -360,7 +367,8 @@ func TestPagesInABrowser(t *testing.T) {
 		b := s.page(t, chromium, "/p/shop/runs/"+run+"?tab=steps")
 		b.click(`#steps a[href*="step=1"]`)
 		b.sees(
-			`document.querySelector("#step .out .f2")?.textContent === "ok" && document.getElementById("step").innerText.includes("captured.seen")`)
+			`document.querySelector("#step .out .f2")?.textContent === "ok" &&
+				document.getElementById("step").innerText.includes("captured.seen")`)
 		b.click(`.fork summary`)
 		b.sees(`document.querySelector('[name="field.mood"]').value === "fine"`)
 		b.do(chromedp.SetValue(`[name="field.mood"]`, "bad", chromedp.ByQuery),
@@ -373,7 +381,8 @@ func TestPagesInABrowser(t *testing.T) {
 		b.open("/p/shop/runs/" + run + "?tab=related")
 		b.click(`#related a[href*="/compare?"]`)
 		b.sees(
-			`document.querySelector("pre.table")?.innerText.includes("a fork of") && document.querySelector("pre.table").innerText.includes("mood")`)
+			`document.querySelector("pre.table")?.innerText.includes("a fork of") &&
+				document.querySelector("pre.table").innerText.includes("mood")`)
 	})
 
 	t.Run("a run is forked and resumed from forms that have its values", func(t *testing.T) {
@@ -384,7 +393,8 @@ func TestPagesInABrowser(t *testing.T) {
 		b.click(`#acts summary`)
 		b.click(`#acts a[href$="/resume"]`)
 		b.sees(
-			`document.querySelector('[name="field.mood"]')?.value === "fine" && [...document.querySelector("[name=from]").options].some((o) => o.value === "held")`)
+			`document.querySelector('[name="field.mood"]')?.value === "fine" &&
+				[...document.querySelector("[name=from]").options].some((o) => o.value === "held")`)
 		b.do(chromedp.SetValue(`[name="field.mood"]`, "better", chromedp.ByQuery),
 			chromedp.SendKeys(`[name=limits]`, "steps=7", chromedp.ByQuery))
 		b.click(`button.go`)
@@ -415,13 +425,15 @@ func TestPagesInABrowser(t *testing.T) {
 		b.do(log.Enable())
 		b.click(`a[href*="/edit?"]`)
 		b.sees(
-			`getComputedStyle(document.querySelector(".cm-gutters")).position !== "static" || getComputedStyle(document.querySelector(".cm-scroller")).display === "flex"`)
+			`getComputedStyle(document.querySelector(".cm-gutters")).position !== "static" ||
+				getComputedStyle(document.querySelector(".cm-scroller")).display === "flex"`)
 		focus := chromedp.Evaluate(`document.querySelector(".cm-content").focus()`, nil)
 		b.do(focus, chromedp.KeyEvent(kb.Home, chromedp.KeyModifiers(input.ModifierCtrl)),
 			chromedp.KeyEvent(kb.End, chromedp.KeyModifiers(input.ModifierCtrl)))
 		b.do(chromedp.KeyEvent("max_st"))
 		b.sees(
-			`[...document.querySelectorAll(".cm-tooltip-autocomplete li")].some((o) => o.textContent.startsWith("max_steps"))`)
+			`[...document.querySelectorAll(".cm-tooltip-autocomplete li")].some(
+				(o) => o.textContent.startsWith("max_steps"))`)
 		// KeyEvent types a line end even where the page took the key
 		enter := input.DispatchKeyEvent(input.KeyRawDown).WithKey("Enter").WithCode("Enter").
 			WithWindowsVirtualKeyCode(13)
@@ -449,7 +461,8 @@ func TestPagesInABrowser(t *testing.T) {
 		writeText(t, path, was)
 		b.do(focus, chromedp.KeyEvent("s", chromedp.KeyModifiers(input.ModifierCtrl)))
 		b.sees(
-			`location.pathname.endsWith("/loop") && document.querySelector(".log").textContent.includes("max_steps: 77")`)
+			`location.pathname.endsWith("/loop") &&
+				document.querySelector(".log").textContent.includes("max_steps: 77")`)
 		if len(blocked) > 0 {
 			t.Errorf("the policy of the page blocked something: %s", blocked)
 		}
@@ -495,7 +508,8 @@ func TestPagesInABrowser(t *testing.T) {
 		press(`document.activeElement.href?.endsWith("/runs/`+run+`")`, kb.Enter)
 		b.sees(statusIs("asks"))
 		press(
-			`document.activeElement.textContent === "Extend" && getComputedStyle(document.activeElement).outlineStyle === "solid"`,
+			`document.activeElement.textContent === "Extend" &&
+				getComputedStyle(document.activeElement).outlineStyle === "solid"`,
 			kb.Enter)
 		b.sees(`document.querySelector("[name=limits]").checkVisibility()`)
 		press(`document.activeElement.href?.endsWith("tab=logs")`, kb.Enter)
@@ -520,7 +534,8 @@ func TestPagesInABrowser(t *testing.T) {
 		b.do(chromedp.Evaluate(`performance.getEntriesByType("navigation")[0].decodedBodySize`, &size))
 		b.sees(`performance.getEntriesByName("first-contentful-paint").length > 0`)
 		b.do(chromedp.Evaluate(
-			`Math.round(performance.getEntriesByName("first-contentful-paint")[0].startTime - performance.getEntriesByType("navigation")[0].responseStart)`,
+			`Math.round(performance.getEntriesByName("first-contentful-paint")[0].startTime -
+				performance.getEntriesByType("navigation")[0].responseStart)`,
 			&painted))
 		t.Logf("the first page has %d bytes, was painted %d ms after the server began to answer, and was "+
 			"there after %v", size, painted, time.Since(begun))
@@ -528,7 +543,8 @@ func TestPagesInABrowser(t *testing.T) {
 			t.Errorf("the page has %d bytes", size)
 		}
 		b.sees(
-			`document.querySelector("#tabs a[href$='tab=steps']") !== null && (document.querySelector("[data-again]") === null)`)
+			`document.querySelector("#tabs a[href$='tab=steps']") !== null &&
+				(document.querySelector("[data-again]") === null)`)
 		b.click(`#tabs a[href$="tab=steps"]`)
 		b.sees(`document.querySelector("#steps tbody tr a")?.textContent === "` + strconv.Itoa(steps) + `"`)
 		b.do(chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight / 2)`, nil))
@@ -537,7 +553,8 @@ func TestPagesInABrowser(t *testing.T) {
 			steps/2, min(2500, steps/20)))
 		b.do(chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight)`, nil))
 		b.sees(
-			`scrollTo(0, document.body.scrollHeight), [...document.querySelectorAll("#older tr a")].some((a) => a.textContent === "1")`)
+			`scrollTo(0, document.body.scrollHeight),
+				[...document.querySelectorAll("#older tr a")].some((a) => a.textContent === "1")`)
 		b.sees(`document.querySelectorAll("#older tr").length < 3000`) // rows that were scrolled past are removed
 	})
 
@@ -559,10 +576,13 @@ func TestPagesInABrowser(t *testing.T) {
 		s.until(run, `"failed"`)
 		b := s.page(t, chromium, "/p/shop/runs/"+run+"?step=1")
 		b.sees(
-			`document.querySelectorAll(".items tbody tr").length === 2 && document.querySelector(".fatal .state").textContent === "convert"`)
+			`document.querySelectorAll(".items tbody tr").length === 2 &&
+				document.querySelector(".fatal .state").textContent === "convert"`)
 		b.click(`#which a:last-child`)
 		b.sees(
-			`document.querySelectorAll(".items tbody tr").length === 1 && document.querySelector(".items .bad").textContent === "error" && document.querySelector(".items").innerText.includes("exit 3: no such font")`)
+			`document.querySelectorAll(".items tbody tr").length === 1 &&
+				document.querySelector(".items .bad").textContent === "error" &&
+				document.querySelector(".items").innerText.includes("exit 3: no such font")`)
 		b.click(`#step details.do summary`)
 		b.click(`#step details.do[open] button`)
 		b.sees(`location.pathname.includes("/runs/list-") && !location.pathname.endsWith("` + run + `")`)

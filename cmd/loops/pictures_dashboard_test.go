@@ -42,7 +42,8 @@ func TestPicturesDashboard(t *testing.T) {
 	writeText(t, filepath.Join(dir, ".loops/config.yaml"), "serve: {metrics: true}\n")
 	for name, states := range map[string]string{
 		"fix": `  ask: {action_type: prompt, action: 'mend it', host: claude, next: test}
-  test: {action: 'sleep 0.0$((RANDOM % 9)); test $((RANDOM % 3)) != 0 || exit 2', retry: {times: 3, backoff: 30ms}, on_yes: done, on_no: ask, on_error: ask}`,
+  test: {action: 'sleep 0.0$((RANDOM % 9)); test $((RANDOM % 3)) != 0 || exit 2',
+    retry: {times: 3, backoff: 30ms}, on_yes: done, on_no: ask, on_error: ask}`,
 		"deploy": `  build: {action: 'sleep 0.1', next: wait}
   wait: {wait: {for: 50ms}, next: check}
   check: {action: 'test $((RANDOM % 3)) != 0', on_yes: done, on_no: bad}
@@ -221,14 +222,17 @@ func drawDashboard(t *testing.T, panels []panel, samples []sample) string {
 		bottom = max(bottom, p.GridPos.Y+p.GridPos.H)
 	}
 	fmt.Fprintf(&b,
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="11">`+
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" `+
+			`font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="11">`+
 			"\n", 24*wide+gap, bottom*high+gap)
 	b.WriteString(`<rect width="100%" height="100%" fill="#111217"/>` + "\n")
 	span := samples[len(samples)-1].at.Sub(samples[0].at).Seconds()
 	for _, p := range panels {
 		x, y, w, h := p.GridPos.X*wide+gap, p.GridPos.Y*high+gap, p.GridPos.W*wide-gap, p.GridPos.H*high-gap
 		fmt.Fprintf(&b,
-			`<g transform="translate(%.0f %.0f)"><rect width="%.0f" height="%.0f" rx="3" fill="#181b1f" stroke="#2c3036"/><text x="10" y="18" fill="#ccccdc" font-weight="600">%s</text>`+
+			`<g transform="translate(%.0f %.0f)">`+
+				`<rect width="%.0f" height="%.0f" rx="3" fill="#181b1f" stroke="#2c3036"/>`+
+				`<text x="10" y="18" fill="#ccccdc" font-weight="600">%s</text>`+
 				"\n", x, y, w, h, html.EscapeString(p.Title))
 		all := map[string][]float64{}
 		for _, target := range p.Targets {
@@ -262,7 +266,8 @@ func drawDashboard(t *testing.T, panels []panel, samples []sample) string {
 			v := most * float64(i) / 2
 			at := foot - (foot-top)*float64(i)/2
 			fmt.Fprintf(&b,
-				`<path d="M%.0f %.1fH%.0f" stroke="#2c3036"/><text x="%.0f" y="%.1f" fill="#8e8ea0" text-anchor="end">%s</text>`+
+				`<path d="M%.0f %.1fH%.0f" stroke="#2c3036"/>`+
+					`<text x="%.0f" y="%.1f" fill="#8e8ea0" text-anchor="end">%s</text>`+
 					"\n", left, at, right, left-6, at+4, axisText(v, p.FieldConfig.Defaults.Unit))
 		}
 		legend := left
@@ -281,7 +286,9 @@ func drawDashboard(t *testing.T, panels []panel, samples []sample) string {
 			}
 			colour := colours[i%len(colours)]
 			fmt.Fprintf(&b,
-				`<path d="%s" fill="none" stroke="%s" stroke-width="1.5"/><rect x="%.0f" y="%.0f" width="10" height="3" fill="%s"/><text x="%.0f" y="%.0f" fill="#ccccdc">%s</text>`+
+				`<path d="%s" fill="none" stroke="%s" stroke-width="1.5"/>`+
+					`<rect x="%.0f" y="%.0f" width="10" height="3" fill="%s"/>`+
+					`<text x="%.0f" y="%.0f" fill="#ccccdc">%s</text>`+
 					"\n",
 				path.String(), colour, legend, h-13, colour, legend+14, h-8, html.EscapeString(name))
 			legend += 26 + 6.2*float64(len(name))

@@ -8,21 +8,23 @@ import (
 
 // The keys of the language, copied from nowhere but the specification, to notice one that got lost.
 const languageKeys = `
-loop: name description initial states context parameters scope max_steps on_max_steps max_iterations on_max_iterations
-loop: max_edge_revisits backoff timeout default_timeout default_idle_timeout maintain llm on_handoff input_key required_inputs
-loop: config category labels visibility commands targets circuit import fragments from flow state_defs secrets singleton pruning_profile
-loop: tamper_guard prepatch_check session_mode artifact_versioning artifact_versioning_ok meta_self_eval_ok shared_state_ok
-loop: partial_route_ok generator_fix_ok bash_default_ok shell_pid_ok parse_swallow_ok policy_dims_scored_ok
-loop: unsafe_context_interpolation_ok pruning_profile_ok tamper_guard_ok prepatch_check_ok session_mode_ok haiku_generator_ok
-loop: capture_reachability_ok terminal_action_ok abandonment_verdict_ok evaluate_unknown_keys_ok
-loop: host_guard prompt_size_guard evidence_contract_ok throttle budget on_budget
-state: action action_type params evaluate route on_yes on_success on_no on_failure on_error on_partial on_blocked next terminal
-state: failure capture append_to_messages timeout idle_timeout on_maintain max_retries on_retry_exhausted retryable_exit_codes
-state: max_rate_limit_retries on_rate_limit_exhausted rate_limit_backoff_base_seconds rate_limit_max_wait_seconds
-state: rate_limit_long_wait_ladder loop context_passthrough with worktree fragment agent tools model model_hint effort request_path type
-state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_guard prepatch_check session_mode description
-state: fragment_name fragment_bindings fragment_parameters
-state: on_interrupted idempotent budget on_budget set message retry wait on_timeout ask
+loop: name description initial states context parameters scope max_steps on_max_steps max_iterations
+loop: on_max_iterations max_edge_revisits backoff timeout default_timeout default_idle_timeout maintain llm
+loop: on_handoff input_key required_inputs config category labels visibility commands targets circuit import
+loop: fragments from flow state_defs secrets singleton pruning_profile tamper_guard prepatch_check session_mode
+loop: artifact_versioning artifact_versioning_ok meta_self_eval_ok shared_state_ok partial_route_ok generator_fix_ok
+loop: bash_default_ok shell_pid_ok parse_swallow_ok policy_dims_scored_ok unsafe_context_interpolation_ok
+loop: pruning_profile_ok tamper_guard_ok prepatch_check_ok session_mode_ok haiku_generator_ok
+loop: capture_reachability_ok terminal_action_ok abandonment_verdict_ok evaluate_unknown_keys_ok host_guard
+loop: prompt_size_guard evidence_contract_ok throttle budget on_budget
+state: action action_type params evaluate route on_yes on_success on_no on_failure on_error on_partial on_blocked
+state: next terminal failure capture append_to_messages timeout idle_timeout on_maintain max_retries
+state: on_retry_exhausted retryable_exit_codes max_rate_limit_retries on_rate_limit_exhausted
+state: rate_limit_backoff_base_seconds rate_limit_max_wait_seconds rate_limit_long_wait_ladder loop
+state: context_passthrough with worktree fragment agent tools model model_hint effort request_path type throttle
+state: on_throttle_hard learning cost_ceiling pruning_profile tamper_guard prepatch_check session_mode description
+state: fragment_name fragment_bindings fragment_parameters on_interrupted idempotent budget on_budget set message
+state: retry wait on_timeout ask
 ask: question choices fields show who quorum confirm remind escalate
 ask.escalate: after to
 state: for_each on_empty as key parallel on_item_failure item_retries join max_parallel on_branch_failure merge
@@ -54,16 +56,17 @@ memory: name tokens
 state: remember
 remember: fact judge source when failed
 snapshots: keep include max_file
-evaluate: type operator target tolerance pattern negate path prompt schema min_confidence uncertain_suffix source previous
-evaluate: direction scope max_stall history_file epsilon track max_repeat baseline_path auto_promote min_pairs pairs line
-evaluate: error_patterns key evidence votes quorum model host effort timeout yes no expression filter
+evaluate: type operator target tolerance pattern negate path prompt schema min_confidence uncertain_suffix source
+evaluate: previous direction scope max_stall history_file epsilon track max_repeat baseline_path auto_promote
+evaluate: min_pairs pairs line error_patterns key evidence votes quorum model host effort timeout yes no expression
+evaluate: filter
 throttle: normal_max warn_max hard_max
 cost_ceiling: cost_ceiling_per_state cost_warn_at
 llm: enabled host model model_hint max_tokens timeout effort
 circuit: repeated_failure
 circuit.repeated_failure: window on_repeated_failure progress_paths exclude_paths recurrent_window
-host_guard: enabled cooldown_ms warn_pct critical_pct on_pressure pressure_state on_abort_route max_cumulative_subproc_mb
-host_guard: on_budget_exceeded budget_state
+host_guard: enabled cooldown_ms warn_pct critical_pct on_pressure pressure_state on_abort_route
+host_guard: max_cumulative_subproc_mb on_budget_exceeded budget_state
 prompt_size_guard: enabled warn_chars
 parameter: type required default description values
 `

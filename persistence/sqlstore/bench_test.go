@@ -76,9 +76,12 @@ func BenchmarkNewest(b *testing.B) {
 			for _, n := range []int{10, 100, 1000, 10_000, 100_000} {
 				_, err := s.Exec(b.Context(),
 					fmt.Sprintf(
-						`INSERT INTO runs (id, loop, run_id, started_at, updated_at, status, archived, seq, whole, epoch, definition, about)
-					SELECT id || '-%d-' || d, loop, run_id || d, started_at, updated_at, 'completed', 1, seq, whole, epoch, definition, about FROM runs,
-					(SELECT 1 AS d UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9) x`, n))
+						`INSERT INTO runs (id, loop, run_id, started_at, updated_at, status, archived, seq, whole,
+							epoch, definition, about)
+					SELECT id || '-%d-' || d, loop, run_id || d, started_at, updated_at, 'completed', 1, seq, whole,
+						epoch, definition, about FROM runs,
+					(SELECT 1 AS d UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION
+						SELECT 7 UNION SELECT 8 UNION SELECT 9) x`, n))
 				must(b, err)
 			}
 			for b.Loop() {

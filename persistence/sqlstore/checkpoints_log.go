@@ -27,7 +27,8 @@ func (c *Checkpoints) Append(ctx context.Context, run string, events ...checkpoi
 	err := c.change(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		var log, end int64
 		if err := tx.QueryRowContext(ctx, `INSERT INTO checkpoint_logs (run, last) VALUES (?, ?)
-			ON CONFLICT (run) DO UPDATE SET last = last + excluded.last RETURNING n, last`, run, len(events)).Scan(&log, &end); err != nil {
+			ON CONFLICT (run) DO UPDATE SET last = last + excluded.last
+				RETURNING n, last`, run, len(events)).Scan(&log, &end); err != nil {
 			return err
 		}
 		stmt, err := tx.PrepareContext(ctx, `INSERT INTO checkpoint_events (log, seq, body) VALUES (?, ?, ?)`)

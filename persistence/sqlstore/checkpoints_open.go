@@ -132,7 +132,8 @@ func (c *Checkpoints) migrate(ctx context.Context) error {
 			return err
 		}
 		if has == 0 {
-			const table = `CREATE TABLE IF NOT EXISTS checkpoint_migrations (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)`
+			const table = `CREATE TABLE IF NOT EXISTS checkpoint_migrations (version INTEGER PRIMARY KEY,
+				applied_at INTEGER NOT NULL)`
 			if _, err := tx.ExecContext(ctx, table); err != nil {
 				return err
 			}
@@ -143,7 +144,8 @@ func (c *Checkpoints) migrate(ctx context.Context) error {
 					return fmt.Errorf("bring the checkpoints to version %d: %w", has+1, err)
 				}
 			}
-			const done = `INSERT INTO checkpoint_migrations (version, applied_at) VALUES (?, CAST(unixepoch('subsec') * 1000 AS INTEGER))`
+			const done = `INSERT INTO checkpoint_migrations (version, applied_at)
+				VALUES (?, CAST(unixepoch('subsec') * 1000 AS INTEGER))`
 			if _, err := tx.ExecContext(ctx, done, has+1); err != nil {
 				return err
 			}
@@ -156,7 +158,8 @@ func (c *Checkpoints) migrate(ctx context.Context) error {
 func (c *Checkpoints) version(ctx context.Context, q queryer) (has int, err error) {
 	var ours, runs, others int
 	err = q.QueryRowContext(ctx,
-		`SELECT coalesce(sum(name = 'checkpoint_migrations'), 0), coalesce(sum(name IN ('schema_migrations', 'leases')), 0),
+		`SELECT coalesce(sum(name = 'checkpoint_migrations'), 0), coalesce(sum(name IN ('schema_migrations',
+			'leases')), 0),
 		coalesce(sum(name NOT GLOB 'sqlite_*'), 0) FROM sqlite_master WHERE type = 'table'`).Scan(&ours, &runs, &others)
 	switch {
 	case err != nil:

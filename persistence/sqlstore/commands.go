@@ -52,7 +52,8 @@ func (s *Store) Commands(ctx context.Context, id persistence.ID, after uint64) (
 	}
 	rs, err := s.read.QueryContext(ctx,
 		s.q(`SELECT c.n, c.body FROM runs r LEFT JOIN commands c ON c.run = r.n AND c.n > ?
-		WHERE r.id = ? AND r.status <> ''`+ours+` ORDER BY c.n`), append([]any{int64(min(after, 1<<62)), string(id)}, own...)...)
+		WHERE r.id = ? AND r.status <> ''`+ours+` ORDER BY c.n`),
+		append([]any{int64(min(after, 1<<62)), string(id)}, own...)...)
 	found := false
 	var damage error
 	_, err = collect(rs, err, func(scan func(...any) error) (none struct{}, err error) {

@@ -15,7 +15,8 @@ func (s *Store) Count(ctx context.Context, q persistence.Query, within time.Dura
 		return nil, nil
 	}
 	const ended, longest = `"ended": "`, 24
-	of := `CASE WHEN r.status <> ? AND {place}(r.about, ?) > 0 THEN substr(r.about, {place}(r.about, ?) + ?, ?) ELSE '' END`
+	of := `CASE WHEN r.status <> ? AND {place}(r.about, ?) > 0 THEN substr(r.about, {place}(r.about, ?) + ?, ?)
+		ELSE '' END`
 	args := []any{
 		within.Microseconds(), string(persistence.Completed), ended, ended, len(ended), longest,
 		string(persistence.Completed), `"rate_limited": true`, mergeConflict, mergeRefused,

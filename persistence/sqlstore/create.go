@@ -239,7 +239,8 @@ func (s *Store) own(ctx context.Context, tx *sql.Tx, r *row, segment int, spec p
 	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO leases (run, epoch, until, owner, scope, singleton, since, segment)
 		VALUES (?, ?, {now} + ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (run) DO UPDATE SET epoch = excluded.epoch, until = excluded.until, owner = excluded.owner,
-			scope = excluded.scope, singleton = excluded.singleton, since = excluded.since, segment = excluded.segment`),
+			scope = excluded.scope, singleton = excluded.singleton, since = excluded.since,
+				segment = excluded.segment`),
 		r.n, r.epoch, s.lease.Milliseconds(), formatOwner(recordedOwner{spec.Owner, place, s.shared(scope)}),
 		formatScope(scope), flag(spec.Singleton), spec.StartedAt.UnixMicro(), segment)
 	return err

@@ -37,7 +37,8 @@ func TestConnectionsEndWhileReading(t *testing.T) {
 			}
 			if n == after {
 				_, err := other.Exec(t.Context(),
-					`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'cut'`)
+					`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE pid <> pg_backend_pid() AND application_name = 'cut'`)
 				must(t, err)
 			}
 		}

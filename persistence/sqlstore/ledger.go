@@ -56,7 +56,8 @@ func (l *Ledger) Change(ctx context.Context, e persistence.Entry) (persistence.E
 	err := l.s.changeDurably(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx,
 			l.s.q(
-				`UPDATE ledger SET rev = rev + 1, open = ?, body = ? WHERE project = ? AND list = ? AND entry = ? AND rev = ?`),
+				`UPDATE ledger SET rev = rev + 1, open = ?, body = ? WHERE project = ? AND list = ? AND entry = ?
+					AND rev = ?`),
 			flag(e.Open), e.Body, l.project, e.List, e.Key, e.Rev)
 		if err != nil {
 			return err

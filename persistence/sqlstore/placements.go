@@ -101,7 +101,8 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 		}
 		_, err = tx.ExecContext(ctx,
 			s.q(
-				`INSERT INTO placements (run, queue, key, priority, at, labels, files, hash, request, submitted_at, open, tries, note)
+				`INSERT INTO placements (run, queue, key, priority, at, labels, files, hash, request, submitted_at,
+					open, tries, note)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {now}, 1, 0, '')`),
 			r.n, j.Queue, j.Key, int64(j.Priority), at, string(labels), j.Files, j.Hash, string(j.Request))
 		return err
@@ -201,7 +202,8 @@ func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persist
 func (s *Store) hear(ctx context.Context, tx *sql.Tx, run int64) error {
 	_, err := tx.ExecContext(ctx,
 		s.q(
-			`UPDATE placements SET at = 0, heard = (SELECT coalesce(max(c.n), 0) FROM commands c WHERE c.run = placements.run) WHERE run = ?`),
+			`UPDATE placements SET at = 0, heard = (SELECT coalesce(max(c.n), 0) FROM commands c
+				WHERE c.run = placements.run) WHERE run = ?`),
 		run)
 	return err
 }
@@ -226,7 +228,8 @@ func (s *Store) Withdraw(ctx context.Context, id persistence.ID) error {
 		r.Ended = fsm.EndUserStopped
 		if _, err := tx.ExecContext(ctx,
 			s.q(
-				`UPDATE runs SET status = ?, archived = 1, about = ?, epoch = epoch + 1, updated_at = {now} WHERE n = ?`),
+				`UPDATE runs SET status = ?, archived = 1, about = ?, epoch = epoch + 1, updated_at = {now}
+					WHERE n = ?`),
 			string(persistence.UserStopped), string(appendAbout(nil, &r.Run)), r.n); err != nil {
 			return err
 		}
@@ -292,11 +295,17 @@ func (s *Store) Placed(ctx context.Context, id persistence.ID, most int) ([]pers
 	// not come, and of which nothing was asked meanwhile, comes behind those that are due.
 	rs, err := s.read.QueryContext(ctx,
 		s.q(`SELECT `+columns+
-			`, p.queue, p.key, p.priority, p.at, p.labels, p.files, p.hash, p.request, p.submitted_at, p.open, p.tries, p.note,
-		r.status = 'awaiting_continuation' AND p.at > {now} AND NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n AND c.n > p.heard)
-		FROM (SELECT q.*, row_number() OVER (PARTITION BY queue, key, EXISTS (SELECT 1 FROM leases o WHERE o.run = q.run)
-			ORDER BY at > {now} AND (note <> '' OR NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = q.run AND c.n > q.heard)), priority, submitted_at, run) AS turn FROM placements q WHERE `+map[bool]string{true: `open = 1`, false: `true`}[id == ""]+`) p
-		JOIN runs r ON r.n = p.run LEFT JOIN leases l ON l.run = r.n WHERE `+where+` ORDER BY p.priority, p.submitted_at, p.run`), args...)
+			`, p.queue, p.key, p.priority, p.at, p.labels, p.files, p.hash, p.request, p.submitted_at, p.open,
+				p.tries, p.note,
+		r.status = 'awaiting_continuation' AND p.at > {now} AND NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n
+			AND c.n > p.heard)
+		FROM (SELECT q.*, row_number() OVER (PARTITION BY queue, key, EXISTS (SELECT 1 FROM leases o
+			WHERE o.run = q.run)
+			ORDER BY at > {now} AND (note <> '' OR NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = q.run
+				AND c.n > q.heard)), priority, submitted_at, run) AS turn FROM placements q
+				WHERE `+map[bool]string{true: `open = 1`, false: `true`}[id == ""]+`) p
+		JOIN runs r ON r.n = p.run LEFT JOIN leases l ON l.run = r.n
+			WHERE `+where+` ORDER BY p.priority, p.submitted_at, p.run`), args...)
 	all, err := collect(rs, err, func(scan func(...any) error) (p persistence.Placed, err error) {
 		var labels, request string
 		var at, submitted, open, priority, tries int64
@@ -328,7 +337,8 @@ func (s *Store) Waiting(ctx context.Context) (map[string]int, error) {
 	// A run that is parked until a time waits for no worker, unless something was asked of it.
 	rs, err := s.read.QueryContext(ctx, s.q(`SELECT p.queue, count(*) FROM placements p JOIN runs r ON r.n = p.run
 		WHERE p.open = 1 AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.run = r.n)
-		AND (r.status <> 'awaiting_continuation' OR p.at <= {now} OR EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n AND c.n > p.heard))`+ours+` GROUP BY p.queue`), own...)
+		AND (r.status <> 'awaiting_continuation' OR p.at <= {now} OR EXISTS (SELECT 1 FROM commands c
+			WHERE c.run = r.n AND c.n > p.heard))`+ours+` GROUP BY p.queue`), own...)
 	waiting := map[string]int{}
 	_, err = collect(rs, err, func(scan func(...any) error) (none struct{}, err error) {
 		var queue string
@@ -349,8 +359,10 @@ func (s *Store) Found(ctx context.Context, id persistence.ID, f persistence.Find
 	after := f.After.Milliseconds()
 	_, err := s.beat.ExecContext(ctx,
 		s.q(
-			`UPDATE placements SET open = open * ?, tries = (tries + ?) * ?, note = ?, at = CASE WHEN CAST(? AS {bigint}) > 0 THEN {now} + ? ELSE 0 END
-		WHERE run = (SELECT n FROM runs WHERE id = ?)`), flag(f.Open), again, again, shortened(f.Note), after, after, string(id))
+			`UPDATE placements SET open = open * ?, tries = (tries + ?) * ?, note = ?, at = CASE
+				WHEN CAST(? AS {bigint}) > 0 THEN {now} + ? ELSE 0 END
+		WHERE run = (SELECT n FROM runs WHERE id = ?)`),
+		flag(f.Open), again, again, shortened(f.Note), after, after, string(id))
 	return s.explained(err)
 }
 

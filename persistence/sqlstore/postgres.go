@@ -106,9 +106,10 @@ func (d *postgresDB) erasing(_ context.Context, f func() error) error { return f
 func (d *postgresDB) there() error { return nil } // the server says so
 
 func (d *postgresDB) tables() string {
-	return `SELECT (count(*) FILTER (WHERE tablename IN ('schema_migrations', 'leases')) = 2)::int, count(*) FROM pg_tables
-		WHERE schemaname = current_schema()
-		AND tablename IN ('schema_migrations', 'runs', 'leases', 'events', 'memory', 'texts', 'definitions', 'places', 'removals', 'commands')`
+	return `SELECT (count(*) FILTER (WHERE tablename IN ('schema_migrations', 'leases')) = 2)::int, count(*)
+		FROM pg_tables WHERE schemaname = current_schema()
+		AND tablename IN ('schema_migrations', 'runs', 'leases', 'events', 'memory', 'texts', 'definitions', 'places',
+			'removals', 'commands')`
 }
 
 func (d *postgresDB) serialise(ctx context.Context, tx *sql.Tx) error {
@@ -126,16 +127,19 @@ func (d *postgresDB) change(ctx context.Context, _ bool, f func(tx *sql.Tx) erro
 // postgresSave is a save as one statement, in one round trip: the parts do nothing where saveRun changes no row.
 const postgresSave = `WITH level AS MATERIALIZED (
 		SELECT set_config('synchronous_commit',
-			CASE WHEN NOT ? THEN 'off' WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END,
+			CASE WHEN NOT ? THEN 'off' WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
+				ELSE current_setting('synchronous_commit') END,
 			true) AS v
 	), saved AS (
 		UPDATE runs SET status = ?, seq = ?, whole = ?, about = ?, updated_at = {now}
 		FROM level WHERE n = ? AND epoch = ? AND seq = ? AND level.v IS NOT NULL RETURNING n
 	), happened AS (
-		INSERT INTO events (run, seq, body) SELECT saved.n, x.seq, x.body FROM saved, unnest(?::bigint[], ?::text[]) AS x (seq, body)
+		INSERT INTO events (run, seq, body) SELECT saved.n, x.seq, x.body
+			FROM saved, unnest(?::bigint[], ?::text[]) AS x (seq, body)
 	), remembered AS (
 		INSERT INTO memory (run, seq, patch, whole)
-		SELECT saved.n, x.seq, x.patch, x.whole FROM saved, unnest(?::bigint[], ?::text[], ?::text[]) AS x (seq, patch, whole)
+		SELECT saved.n, x.seq, x.patch, x.whole
+			FROM saved, unnest(?::bigint[], ?::text[], ?::text[]) AS x (seq, patch, whole)
 	)
 	SELECT count(*) FROM saved`
 
@@ -173,7 +177,8 @@ func arrays(events []eventRow) (seqs []int64, bodies []string) {
 func (d *postgresDB) addEvents(ctx context.Context, tx *sql.Tx, run int64, events []eventRow) error {
 	seqs, bodies := arrays(events)
 	_, err := tx.ExecContext(ctx,
-		`INSERT INTO events (run, seq, body) SELECT $1, x.seq, x.body FROM unnest($2::bigint[], $3::text[]) AS x (seq, body)`,
+		`INSERT INTO events (run, seq, body) SELECT $1, x.seq, x.body
+			FROM unnest($2::bigint[], $3::text[]) AS x (seq, body)`,
 		run, seqs, bodies)
 	return err
 }

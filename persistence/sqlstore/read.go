@@ -19,8 +19,10 @@ import (
 func newestOfEach(ours string) string {
 	return `WITH RECURSIVE loops (loop) AS (
 		SELECT min(loop) FROM runs WHERE status <> ''` + ours + `
-		UNION ALL SELECT (SELECT min(loop) FROM runs WHERE status <> '' AND loop > loops.loop` + ours + `) FROM loops WHERE loop IS NOT NULL)
-	SELECT (SELECT n FROM runs WHERE loop = loops.loop AND status <> ''` + ours + ` ORDER BY run_id DESC, started_at DESC, id DESC LIMIT 1)
+		UNION ALL SELECT (SELECT min(loop) FROM runs WHERE status <> '' AND loop > loops.loop` + ours + `) FROM loops
+			WHERE loop IS NOT NULL)
+	SELECT (SELECT n FROM runs WHERE loop = loops.loop AND status <> ''` + ours + ` ORDER BY run_id DESC,
+		started_at DESC, id DESC LIMIT 1)
 		FROM loops WHERE loop IS NOT NULL`
 }
 

@@ -42,7 +42,8 @@ type memoryLine struct {
 // memoryLines are the whole memory at an event and the patches after it. A line without a patch is a whole
 // one, too: the first that the worker of a submitted run records has none, and r.whole names it only since
 // then.
-const memoryLines = `SELECT seq, seq = ? OR patch IS NULL, CASE WHEN seq = ? OR patch IS NULL THEN whole ELSE patch END FROM memory
+const memoryLines = `SELECT seq, seq = ? OR patch IS NULL, CASE WHEN seq = ? OR patch IS NULL THEN whole ELSE patch
+	END FROM memory
 	WHERE run = ? AND seq >= ? ORDER BY seq`
 
 // lines reads the memory of a run from an event on, as it is recorded, until one returns false.

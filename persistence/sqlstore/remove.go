@@ -305,7 +305,8 @@ func (s *Store) size(ctx context.Context, id persistence.ID) (int64, error) {
 	var recorded int64
 	err = s.read.QueryRowContext(ctx, s.q(`SELECT
 		(SELECT coalesce(sum(octet_length(body)), 0) FROM events WHERE run = ?) +
-		(SELECT coalesce(sum(coalesce(octet_length(patch), 0) + coalesce(octet_length(whole), 0)), 0) FROM memory WHERE run = ?) +
+		(SELECT coalesce(sum(coalesce(octet_length(patch), 0) + coalesce(octet_length(whole), 0)), 0) FROM memory
+			WHERE run = ?) +
 		(SELECT coalesce(sum(octet_length(body)), 0) FROM texts WHERE run = ?) +
 		(SELECT coalesce(sum(octet_length(body)), 0) FROM commands WHERE run = ?)`), r.n, r.n, r.n, r.n).Scan(&recorded)
 	if err != nil {

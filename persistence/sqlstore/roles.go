@@ -31,7 +31,8 @@ type Allowance struct{ Queue, User string }
 // uses.
 const rolesSQL = `DO $$ DECLARE r text; BEGIN
 	FOREACH r IN ARRAY ARRAY['loops_worker', 'loops_submit', 'loops_read'] LOOP
-		IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = r) THEN EXECUTE pg_catalog.format('CREATE ROLE %I NOLOGIN', r); END IF;
+		IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = r)
+			THEN EXECUTE pg_catalog.format('CREATE ROLE %I NOLOGIN', r); END IF;
 	END LOOP;
 END $$;
 --
@@ -39,7 +40,8 @@ REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC;
 --
 CREATE TABLE IF NOT EXISTS {schema}.submitters (queue text NOT NULL, member text NOT NULL, PRIMARY KEY (queue, member));
 --
-CREATE OR REPLACE FUNCTION {schema}.loops_submit(ids text[], run_ids text[], run jsonb, about text, definition bytea, names text[], bodies bytea[], memory text, job jsonb)
+CREATE OR REPLACE FUNCTION {schema}.loops_submit(ids text[], run_ids text[], run jsonb, about text, definition bytea,
+	names text[], bodies bytea[], memory text, job jsonb)
 RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
 DECLARE
 	made bigint;
@@ -48,13 +50,15 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM submitters s WHERE s.queue IN (job->>'queue', '*') AND s.member = session_user) THEN
 		RAISE EXCEPTION 'user % may not submit to queue %', session_user, job->>'queue' USING ERRCODE = '42501';
 	END IF;
-	IF EXISTS (SELECT FROM jsonb_object_keys(about::jsonb) k WHERE k NOT IN ('state', 'step', 'passes', 'elapsed_ns', 'file', 'sha256', 'max_steps', 'options', 'crc'))
+	IF EXISTS (SELECT FROM jsonb_object_keys(about::jsonb) k WHERE k NOT IN ('state', 'step', 'passes', 'elapsed_ns',
+		'file', 'sha256', 'max_steps', 'options', 'crc'))
 		OR (job->>'hash') !~ '^[0-9a-f]{64}$' OR ((job->>'request')::jsonb->>'hash') IS DISTINCT FROM job->>'hash' THEN
 		RAISE EXCEPTION 'this is no run that begins' USING ERRCODE = '22023';
 	END IF;
 	PERFORM pg_advisory_xact_lock(hashtextextended('loops ' || current_schema(), 0));
 	FOR i IN 1 .. cardinality(ids) LOOP
-		IF ids[i] !~ '^[^./\\[:cntrl:]][^/\\[:cntrl:]]*-[0-9]{8}T[0-9]{6}$' OR replace(replace(run_ids[i], '-', ''), ':', '') <> right(ids[i], 15) THEN
+		IF ids[i] !~ '^[^./\\[:cntrl:]][^/\\[:cntrl:]]*-[0-9]{8}T[0-9]{6}$'
+			OR replace(replace(run_ids[i], '-', ''), ':', '') <> right(ids[i], 15) THEN
 			RAISE EXCEPTION 'this is no id of a run' USING ERRCODE = '22023';
 		END IF;
 		CONTINUE WHEN EXISTS (SELECT FROM runs r WHERE r.id = ids[i] OR r.loop = run->>'loop' AND r.run_id = run_ids[i])
@@ -62,36 +66,47 @@ BEGIN
 		IF definition IS NOT NULL THEN
 			INSERT INTO definitions (hash, body) VALUES (digest, definition) ON CONFLICT DO NOTHING;
 		END IF;
-		INSERT INTO runs (id, loop, run_id, started_at, updated_at, status, archived, seq, whole, epoch, definition, about)
-			VALUES (ids[i], run->>'loop', run_ids[i], (run->>'started_at')::bigint, {now}, 'queued', 0, 0, 0, 0, digest, loops_submit.about) RETURNING n INTO made;
-		INSERT INTO texts (run, name, body) SELECT made, x.name, x.body FROM unnest(names, bodies) AS x (name, body) ON CONFLICT DO NOTHING;
+		INSERT INTO runs (id, loop, run_id, started_at, updated_at, status, archived, seq, whole, epoch, definition,
+			about)
+			VALUES (ids[i], run->>'loop', run_ids[i], (run->>'started_at')::bigint, {now}, 'queued', 0, 0, 0, 0,
+				digest, loops_submit.about) RETURNING n INTO made;
+		INSERT INTO texts (run, name, body) SELECT made, x.name, x.body FROM unnest(names, bodies) AS x (name, body)
+			ON CONFLICT DO NOTHING;
 		INSERT INTO memory (run, seq, patch, whole) VALUES (made, 0, NULL, loops_submit.memory);
-		INSERT INTO placements (run, queue, key, priority, at, labels, files, hash, request, submitted_at, open, tries, note)
-			VALUES (made, job->>'queue', job->>'key', (job->>'priority')::bigint, (job->>'at')::bigint, job->>'labels', job->>'files', job->>'hash', job->>'request', {now}, 1, 0, '');
+		INSERT INTO placements (run, queue, key, priority, at, labels, files, hash, request, submitted_at, open,
+			tries, note)
+			VALUES (made, job->>'queue', job->>'key', (job->>'priority')::bigint, (job->>'at')::bigint,
+				job->>'labels', job->>'files', job->>'hash', job->>'request', {now}, 1, 0, '');
 		RETURN ids[i];
 	END LOOP;
 	RAISE EXCEPTION 'all ids are taken' USING ERRCODE = '23505';
 END $$;
 --
-CREATE OR REPLACE VIEW {schema}.loops_runs AS SELECT r.id, r.loop, r.status, (r.about::json)->>'state' AS state, ((r.about::json)->>'step')::bigint AS step,
+CREATE OR REPLACE VIEW {schema}.loops_runs AS SELECT r.id, r.loop, r.status, (r.about::json)->>'state' AS state,
+	((r.about::json)->>'step')::bigint AS step,
 	to_timestamp(r.started_at / 1000000.0) AS started_at, to_timestamp(r.updated_at / 1000.0) AS updated_at,
 	p.queue, p.key, p.priority, p.labels, p.tries, l.until IS NOT NULL AND l.until > {now} AS owned
-	FROM {schema}.runs r LEFT JOIN {schema}.placements p ON p.run = r.n LEFT JOIN {schema}.leases l ON l.run = r.n WHERE r.about LIKE '{%';
+	FROM {schema}.runs r LEFT JOIN {schema}.placements p ON p.run = r.n LEFT JOIN {schema}.leases l ON l.run = r.n
+		WHERE r.about LIKE '{%';
 --
-CREATE OR REPLACE VIEW {schema}.loops_queues AS SELECT queue, status, count(*) AS runs FROM {schema}.loops_runs WHERE queue IS NOT NULL GROUP BY queue, status;
+CREATE OR REPLACE VIEW {schema}.loops_queues AS SELECT queue, status, count(*) AS runs FROM {schema}.loops_runs
+	WHERE queue IS NOT NULL GROUP BY queue, status;
 --
-CREATE OR REPLACE VIEW {schema}.loops_workers AS SELECT w.id, (w.body::json)->>'host' AS host, (w.body::json)->>'queue' AS queue, ((w.body::json)->>'slots')::bigint AS slots,
+CREATE OR REPLACE VIEW {schema}.loops_workers AS SELECT w.id, (w.body::json)->>'host' AS host,
+	(w.body::json)->>'queue' AS queue, ((w.body::json)->>'slots')::bigint AS slots,
 	(w.body::json)->>'version' AS version, to_timestamp(w.heard_at / 1000.0) AS heard_at FROM {schema}.workers w;
 --
 REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM PUBLIC, loops_worker, loops_submit, loops_read;
 --
-REVOKE ALL ON FUNCTION {schema}.loops_submit(text[], text[], jsonb, text, bytea, text[], bytea[], text, jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION {schema}.loops_submit(text[], text[], jsonb, text, bytea, text[], bytea[], text, jsonb)
+	FROM PUBLIC;
 --
 GRANT USAGE ON SCHEMA {schema} TO loops_worker, loops_submit, loops_read;
 --
 GRANT SELECT ON {schema}.schema_migrations TO loops_worker, loops_submit, loops_read;
 --
-GRANT EXECUTE ON FUNCTION {schema}.loops_submit(text[], text[], jsonb, text, bytea, text[], bytea[], text, jsonb) TO loops_submit;
+GRANT EXECUTE ON FUNCTION {schema}.loops_submit(text[], text[], jsonb, text, bytea, text[], bytea[], text, jsonb)
+	TO loops_submit;
 --
 GRANT SELECT ON {schema}.loops_runs, {schema}.loops_queues, {schema}.loops_workers TO loops_read;
 --
@@ -146,7 +161,8 @@ func (s *Store) SetRoles(ctx context.Context, statements []string) error {
 // ownsNothing reports whether the user of the database may only submit.
 func (s *Store) ownsNothing(ctx context.Context) (only bool, err error) {
 	err = s.read.QueryRowContext(ctx,
-		`SELECT NOT has_table_privilege('runs', 'INSERT') AND to_regprocedure('loops_submit(text[], text[], jsonb, text, bytea, text[], bytea[], text, jsonb)') IS NOT NULL`).
+		`SELECT NOT has_table_privilege('runs', 'INSERT') AND to_regprocedure(
+			'loops_submit(text[], text[], jsonb, text, bytea, text[], bytea[], text, jsonb)') IS NOT NULL`).
 		Scan(&only)
 	return only, err
 }

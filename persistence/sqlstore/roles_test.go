@@ -102,8 +102,10 @@ func TestRoles(t *testing.T) {
 	}
 
 	// Statement by statement: allowed or refused.
-	const submit = `SELECT loops_submit(ARRAY['%s'], ARRAY['2026-11-21T103405'], '{"loop": "fix", "started_at": 1}', '%s', NULL, '{}', '{}', '{}',
-		'{"queue": "other", "key": "", "priority": 3, "at": 0, "labels": "[]", "files": "pinned", "hash": "` + submitHash + `", "request": "{\"hash\": \"` + submitHash + `\"}"}')`
+	const submit = `SELECT loops_submit(ARRAY['%s'], ARRAY['2026-11-21T103405'], '{"loop": "fix", "started_at": 1}', '%s',
+			NULL, '{}', '{}', '{}',
+		'{"queue": "other", "key": "", "priority": 3, "at": 0, "labels": "[]", "files": "pinned", "hash": "` + submitHash +
+		`", "request": "{\"hash\": \"` + submitHash + `\"}"}')`
 	for _, c := range []struct {
 		user, text string
 		allowed    bool

@@ -35,7 +35,8 @@ type row struct {
 
 // columns are those that scan reads.
 const columns = `r.n, r.id, r.loop, r.run_id, r.started_at, r.updated_at, r.status, r.archived, r.seq, r.whole, r.epoch,
-	r.definition, r.about, {now}, coalesce(l.until, 0), coalesce(l.owner, ''), coalesce(l.scope, ''), coalesce(l.singleton, 0),
+	r.definition, r.about, {now}, coalesce(l.until, 0), coalesce(l.owner, ''), coalesce(l.scope, ''),
+		coalesce(l.singleton, 0),
 	coalesce(l.since, 0), coalesce(l.segment, 0), EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n), r.project`
 
 const fromRuns = ` FROM runs r LEFT JOIN leases l ON l.run = r.n `

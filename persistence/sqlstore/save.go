@@ -65,7 +65,8 @@ func (s *Store) lookFor(ctx context.Context, b *batch) (standing, error) {
 	var at standing
 	var seq int64
 	err := s.read.QueryRowContext(ctx, s.q(`SELECT r.epoch, coalesce(max(e.seq), 0) FROM runs r
-		LEFT JOIN events e ON e.run = r.n AND e.seq = r.seq WHERE r.n = ? GROUP BY r.epoch`), b.run).Scan(&at.epoch, &seq)
+		LEFT JOIN events e ON e.run = r.n AND e.seq = r.seq WHERE r.n = ?
+			GROUP BY r.epoch`), b.run).Scan(&at.epoch, &seq)
 	at.seq = uint64(seq)
 	return at, err
 }

@@ -26,7 +26,8 @@ func (s *Store) Beat(ctx context.Context, w persistence.WorkerState, lease time.
 	ctx, cancel := context.WithTimeout(ctx, s.lease/3)
 	defer cancel()
 	_, err = s.beat.ExecContext(ctx, s.q(`INSERT INTO workers (id, body, heard_at, lease) VALUES (?, ?, {now}, ?)
-		ON CONFLICT (id) DO UPDATE SET body = excluded.body, heard_at = excluded.heard_at, lease = excluded.lease`), w.ID, string(body), lease.Milliseconds())
+		ON CONFLICT (id) DO UPDATE SET body = excluded.body, heard_at = excluded.heard_at,
+			lease = excluded.lease`), w.ID, string(body), lease.Milliseconds())
 	return s.explained(err)
 }
 
@@ -126,7 +127,8 @@ func (s *Store) addPlacements(ctx context.Context, runs []persistence.Run, at ma
 	}
 	for some := range slices.Chunk(asked, mostPlaces) {
 		rs, err := s.read.QueryContext(ctx, s.q(`SELECT p.run, p.queue, p.labels, p.open, p.note,
-			p.at > {now} AND NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = p.run AND c.n > p.heard) FROM placements p WHERE p.run IN (`+marks(len(some))+`)`), some...)
+			p.at > {now} AND NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = p.run AND c.n > p.heard)
+				FROM placements p WHERE p.run IN (`+marks(len(some))+`)`), some...)
 		_, err = collect(rs, err, func(scan func(...any) error) (none struct{}, err error) {
 			var run, open int64
 			var labels string
