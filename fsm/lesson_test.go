@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"loops/fsm"
@@ -331,6 +332,26 @@ func TestFactOfATerminalStateIsFoundOnce(t *testing.T) {
 	if len(found) != 1 || len(world.facts) != 1 || world.facts[0].Text != found[0] {
 		t.Errorf("on record is %q, and the memory has %+v", found, world.facts)
 	}
+}
+
+// A prompt that a rate limit refused left the fact of its state, and left one more once it was answered.
+func TestRefusedPromptIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop := guardLoop(t, "name: x\ndescription: d\ninitial: a\nmemory: {}\nhost_guard: {enabled: false}\n"+
+			"states:\n  a: {action: 'step 1: reset 90s; out hi', action_type: prompt, remember: so, "+
+			"next: done, on_error: done}\n"+
+			"  done: {terminal: true}\n")
+		rec, world := &tape{}, &books{}
+		cfg, _, _ := config(loop, rec)
+		cfg.Run, cfg.Lessons = fsm.RunName{ID: "run", Attempt: 1}, world
+		if o, err := fsm.Start(cfg, value.NewMap(), time.Now()).Run(t.Context()); err != nil || o.FinalState != "done" {
+			t.Fatalf("%+v, %v\n%s", o, err, show(rec.events))
+		}
+		if len(world.facts) != 1 || world.facts[0].ID != "run/2" {
+			t.Errorf("the memory has %+v\n%s", world.facts, show(rec.events))
+		}
+	})
 }
 
 // writing are memories that call a function when a fact was written.
