@@ -39,7 +39,7 @@ func (e *Engine) checkLimits(p *project.Project, l *fsm.Loop, conf *config.Confi
 	defer func() { _ = r.Close() }()
 	ConfigureSandbox(r, conf)
 	for _, layers := range sandboxes(l) {
-		if name, missing := r.Unenforced(layers); len(missing) > 0 && strict(append(layers, r.Sandbox...)) {
+		if name, missing, _ := r.Unenforced(layers); len(missing) > 0 && strict(append(layers, r.Sandbox...)) {
 			return refuse(Invalid, "the sandbox %s cannot be enforced on this machine: %s", name,
 				strings.Join(missing, "; "))
 		}
@@ -68,20 +68,20 @@ func sandboxes(l *fsm.Loop) [][]*confine.Policy {
 	return all
 }
 
-// sandboxLine says what limits the actions of a loop, and what of it cannot be enforced here; the zero Text where
-// nothing does.
+// sandboxLine says what limits the actions of a loop, what of it cannot be enforced here, and what it refuses in the
+// work tree; the zero Text where nothing limits them.
 func sandboxLine(l *fsm.Loop, r *action.Runner) Text {
 	var names, missing []string
 	for _, layers := range sandboxes(l) {
-		name, lacks := r.Unenforced(layers)
+		name, lacks, narrow := r.Unenforced(layers)
 		if name == "" {
 			continue
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
-		for _, one := range lacks {
-			if !slices.Contains(missing, one) {
+		for _, one := range append(lacks, narrow) {
+			if one != "" && !slices.Contains(missing, one) {
 				missing = append(missing, one)
 			}
 		}

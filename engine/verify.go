@@ -272,7 +272,7 @@ func (v *verifying) run(ctx context.Context, dir string, l *fsm.Loop, st *fsm.St
 	r.Sandbox = append(slices.Clip(r.Sandbox),
 		&confine.Policy{Preset: confine.Workspace, Network: []string{confine.NetNone}})
 	layers := confine.Layers(l.Sandbox, st.Sandbox)
-	_, v.done.Unenforced = r.Unenforced(layers)
+	_, v.done.Unenforced, _ = r.Unenforced(layers)
 	wall, idle := fsm.ActionTimeouts(l, st)
 	res, err := r.Run(ctx, fsm.Action{
 		Kind: fsm.KindShell, Text: c.Command, State: st.Name, Step: 1, Attempt: 1,

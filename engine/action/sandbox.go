@@ -82,17 +82,17 @@ func (r *Runner) makeState(h *agent.CLI) {
 }
 
 // Unenforced returns what the sandbox of a run is called and what of it cannot be enforced on this machine; "" = there
-// is none.
-func (r *Runner) Unenforced(policies []*confine.Policy) (name string, missing []string) {
+// is none. narrow is what it refuses in the work tree all the same; "" = nothing.
+func (r *Runner) Unenforced(policies []*confine.Policy) (name string, missing []string, narrow string) {
 	r.prepare.Do(r.environ)
 	rules := sandbox.Resolve(slices.Concat(r.Sandbox, policies),
 		sandbox.Place{Dir: r.pwd, RunDir: r.RunDir, Env: r.base, Caches: r.Caches})
 	if rules == nil {
-		return "", nil
+		return "", nil, ""
 	}
 	box := sandbox.New(rules)
 	defer box.Close()
-	return rules.Name, box.Missing()
+	return rules.Name, box.Missing(), rules.Narrow
 }
 
 // inside does an action within its sandbox: do is called with what limits it and its environment.

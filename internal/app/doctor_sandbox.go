@@ -31,13 +31,16 @@ func (t sandboxTrial) isOf(preset string) bool {
 func (x *Examination) Sandbox(ctx context.Context, r *action.Runner, preset string) {
 	policy := []*confine.Policy{{Preset: preset}}
 	const check = "sandbox"
-	_, missing := r.Unenforced(policy)
+	_, missing, narrow := r.Unenforced(policy)
 	level := FindingWarning
 	if preset == confine.Strict {
 		level = FindingProblem
 	}
 	for _, one := range missing {
 		x.add(Finding{Check: check, Level: level, Text: one})
+	}
+	if narrow != "" {
+		x.add(Finding{Check: check, Level: FindingWarning, Text: narrow})
 	}
 	if preset == confine.Strict && len(missing) > 0 {
 		return

@@ -121,6 +121,9 @@ type Rules struct {
 	CPUs    float64
 	PIDs    int
 	Private bool // temporary files are its own
+	// why some folders of the work tree get no new files; "" = all do. A place in them is denied, so that what is
+	// beside it is allowed one by one
+	Narrow  string
 	Crowded bool // no file can be made in the folder of temporary files: a denied place is below it
 
 	Egress  []confine.Egress // that the proxy writes into requests
@@ -141,6 +144,11 @@ func Resolve(layers []*confine.Policy, at Place) *Rules {
 	}
 	for _, l := range layers {
 		p.add(r, l)
+	}
+	for _, d := range r.Deny {
+		if r.Write != nil && r.Narrow == "" && d != at.Dir && within(d, at.Dir) {
+			r.Narrow = "no new file can be made in " + at.Dir + " itself, which has the denied " + d
+		}
 	}
 	for _, tmp := range p.paths([]string{cmp.Or(lookup(at.Env, "TMPDIR"), "/tmp")}) {
 		r.Crowded = r.Crowded || slices.ContainsFunc(r.Deny, func(d string) bool { return within(d, tmp) })

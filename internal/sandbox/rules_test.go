@@ -19,6 +19,24 @@ func TestDenyAdds(t *testing.T) {
 	}
 }
 
+// A project that has the home of its user, or a denied folder, gets no new files at its top, and the rules say so.
+func TestDeniedPlacesInTheTree(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ home, deny, want string }{
+		{"/home/a", "/elsewhere", ""},
+		{"/tree", "/elsewhere", "no new file can be made in /tree itself, which has the denied /tree/.ssh"},
+		{"/tree/a", "/elsewhere", "no new file can be made in /tree itself, which has the denied /tree/a/.ssh"},
+		{"/home/a", "private", "no new file can be made in /tree itself, which has the denied /tree/private"},
+		{"/home/a", ".", ""},
+	} {
+		r := Resolve([]*confine.Policy{{Preset: confine.Workspace, Deny: []string{c.deny}}},
+			Place{Dir: "/tree", Env: []string{"HOME=" + c.home}})
+		if r.Narrow != c.want {
+			t.Errorf("%+v: %q", c, r.Narrow)
+		}
+	}
+}
+
 // Of the variables of loops a command gets those that the run sets.
 func TestVariablesOfRuns(t *testing.T) {
 	t.Parallel()
