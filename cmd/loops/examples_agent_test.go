@@ -93,6 +93,13 @@ func TestGoalOnTheBrokenPackage(t *testing.T) {
 			// The home folder is a temporary one here, and the place of secrets in it must not be in the one
 			// that actions may change.
 			d.env = append(d.env, "PATH="+bin+":"+os.Getenv("PATH"), "TMPDIR="+t.TempDir())
+			// The check compiles what the cache of this machine lacks.
+			cache, err := exec.Command("go", "env", "GOCACHE").Output()
+			must(t, err)
+			config := filepath.Join(d.cwd, ".config/loops")
+			must(t, os.MkdirAll(config, 0o755))
+			writeText(t, filepath.Join(config, "config.yaml"),
+				"sandbox: {caches: ["+strings.TrimSpace(string(cache))+"]}\n")
 			from := filepath.Join(d.cwd, examples, "fixtures/brokenpkg")
 			d.cwd = filepath.Join(d.cwd, "pkg")
 			must(t, os.Mkdir(d.cwd, 0o755))
