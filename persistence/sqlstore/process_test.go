@@ -145,7 +145,8 @@ func start(t testing.TB, prefix []string, name, location, folder string, words .
 	t.Helper()
 	args := append(prefix, os.Args[0], "-test.run", "^TestOwnerProcess$", "-test.v")
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), envOwner+"="+name,
+	// Folders of a process that is killed are removed with that of the test.
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), envOwner+"="+name,
 		envWords+"="+strings.Join(append([]string{location, folder}, words...), "\n"))
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
