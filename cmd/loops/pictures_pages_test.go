@@ -116,7 +116,9 @@ func (b *browser) accessible(axe, path string) {
 func (b *browser) picture(png string) {
 	b.t.Helper()
 	b.sees(
-		`document.fonts.status === "loaded" && document.getAnimations().every((a) => a.playState !== "running" || a.effect.getTiming().iterations === Infinity)`)
+		`document.fonts.status === "loaded" &&
+			document.getAnimations().every((a) => a.playState !== "running" ||
+				a.effect.getTiming().iterations === Infinity)`)
 	var image []byte
 	b.do(chromedp.CaptureScreenshot(&image))
 	must(b.t, os.WriteFile(png, image, 0o644))

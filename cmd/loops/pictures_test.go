@@ -85,7 +85,8 @@ func (w *watching) svg() string {
 	const wide, high, pad = 8, 18, 10
 	var b strings.Builder
 	fmt.Fprintf(&b,
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="13">`+
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" `+
+			`font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="13">`+
 			"\n",
 		int(size.Width)*wide+2*pad, int(size.Height)*high+2*pad)
 	b.WriteString(`<rect width="100%" height="100%" rx="8" fill="#16181d"/>` + "\n")

@@ -9,7 +9,7 @@ import (
 )
 
 // TestWorkerLeavesSuspendedRuns: runs that a login suspends occupy no worker, none tries what another has, and
-// unblock has the worker continue them, each at its step.
+// after unblock the worker continues them, each at its step.
 func TestWorkerLeavesSuspendedRuns(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)
@@ -46,7 +46,7 @@ func TestWorkerLeavesSuspendedRuns(t *testing.T) {
 }
 
 // TestWorkerSuspendsRefusedPush: a run whose files the repository refuses, because a login expired, is
-// suspended with what a person does; it occupies no worker, and unblock has it continue where it was recorded last.
+// suspended with what a person does; it occupies no worker, and after unblock it continues where it was recorded last.
 func TestWorkerSuspendsRefusedPush(t *testing.T) {
 	t.Parallel()
 	f := newGitFleet(t)
@@ -122,7 +122,7 @@ func TestWorkerSuspendsRefusedFetch(t *testing.T) {
 
 // TestWorkerSuspendsUnbegun: submitted runs that no worker can begin, because the repository of their files
 // refuses its login, stay queued with what a person does. People are notified once for all, the repository is
-// not asked again every few seconds, and unblock has workers begin them at once. A run that is suspended by the
+// not asked again every few seconds, and after unblock workers begin them at once. A run that is suspended by the
 // same later is not reported again.
 func TestWorkerSuspendsUnbegun(t *testing.T) {
 	t.Parallel()

@@ -53,5 +53,5 @@ func Seen(ctx context.Context, git RunEnv, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return strings.Split(out, "\x00"), nil
+	return split(out), nil
 }

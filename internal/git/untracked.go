@@ -101,7 +101,7 @@ func (t *RefTree) others(ctx context.Context, env []string, args ...string) ([]s
 	if err != nil || out == "" {
 		return nil, err
 	}
-	names := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	names := split(out)
 	slices.Sort(names)
 	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.ContainsFunc(t.Apart, func(apart string) bool {

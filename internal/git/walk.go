@@ -429,6 +429,7 @@ func (w *Walk) isApart(name string) bool {
 	})
 }
 
+// split returns the names in what git prints with -z.
 func split(out string) []string {
 	if out == "" {
 		return nil

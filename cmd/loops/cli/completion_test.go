@@ -22,7 +22,7 @@ func TestEveryPlaceIsCompleted(t *testing.T) {
 		}
 		for _, word := range completePlacesOf(cmd) {
 			if args++; places.Of(cmd, word) == nil {
-				t.Errorf("%s: nobody knows what may stand for %s; say it in places (completion.go)",
+				t.Errorf("%s: it is not known what may stand for %s; say it in places (completion.go)",
 					cmd.CommandPath(), word)
 			}
 		}
@@ -32,7 +32,7 @@ func TestEveryPlaceIsCompleted(t *testing.T) {
 				return
 			}
 			name, _ := pflag.UnquoteUsage(f)
-			t.Errorf("%s --%s: nobody knows what may stand for %s; say it in places (completion.go)",
+			t.Errorf("%s --%s: it is not known what may stand for %s; say it in places (completion.go)",
 				cmd.CommandPath(), f.Name, name)
 		}
 		cmd.LocalNonPersistentFlags().VisitAll(visit)
